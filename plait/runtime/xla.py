@@ -1,0 +1,825 @@
+"""XLA through the jaxlib wheel: the only module of plait that imports jaxlib.
+
+jaxlib's Python surface is private and changes between versions. Everything that differs between
+the supported ones is decided here, by feature, and the rest of plait sees clients, devices, raw
+buffers and executables that behave alike. A raw buffer (`Buffer`) is opaque: pass it to the
+functions below and use none of its methods, because jax, if someone imports it in the same
+process, hangs its own on the class.
+
+Functions of jaxlib that import jax, or read states that only jax sets, are never called.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from plait.config import config
+from plait.errors import (
+    ArgumentError,
+    BackendError,
+    DtypeError,
+    ShapeError,
+)
+from plait.runtime import dlpack, plugins, startup
+from plait.runtime.disk_cache import DiskCache, entry_key
+from plait.runtime.faults import HostCallback as HostCallback
+from plait.runtime.faults import clean, compile_error, translate_error
+from plait.runtime.gate import Gate
+from plait.runtime.narrow import is_narrow, wide_dtype, widening_program
+
+startup.set_log_level()  # has to precede the first import of the shared library
+
+from jaxlib import _hlo, _jax  # noqa: E402
+from jaxlib.version import __version__ as VERSION  # noqa: E402
+
+if TYPE_CHECKING:  # the wheel has no type stubs
+    Buffer: TypeAlias = Any
+    Device: TypeAlias = Any
+    Client: TypeAlias = Any
+    PyTreeDef: TypeAlias = Any
+    PyTreeRegistry: TypeAlias = Any
+    XlaError = Exception
+else:
+    Buffer = _jax.ArrayImpl
+    Device = _jax.Device
+    Client = _jax.Client
+    XlaError = _jax.JaxRuntimeError
+    PyTreeDef = _jax.pytree.PyTreeDef
+    PyTreeRegistry = _jax.pytree.PyTreeRegistry
+
+Shape = tuple[int, ...]
+
+_LIBRARY = Path(_jax.__file__).parent / "libjax_common.so"
+
+
+# --- trees ----------------------------------------------------------------------------------------
+
+DictKey = _jax.pytree.DictKey
+SequenceKey = _jax.pytree.SequenceKey
+GetAttrKey = _jax.pytree.GetAttrKey
+FlattenedIndexKey = _jax.pytree.FlattenedIndexKey
+
+# None, tuple, list, dict and namedtuple are nodes; other types are added by `register_node`. Never
+# jaxlib's default registry: that one is jax's.
+pytree_registry: PyTreeRegistry = _jax.pytree.PyTreeRegistry()
+
+
+# --- clients --------------------------------------------------------------------------------------
+
+_gates: dict[int, Gate] = {}  # by id of the client, which lives as long as the process
+_prepared = False
+_start_lock = threading.Lock()
+
+
+def _prepare() -> None:
+    """Flags and malloc, once, before the first client of whatever platform."""
+    global _prepared
+    with _start_lock:
+        if _prepared:
+            return
+        startup.prepare_xla_flags(_LIBRARY)
+        if config.tune_malloc:
+            startup.tune_malloc()
+        _prepared = True
+
+
+def make_cpu_client(num_devices: int) -> Client:
+    """A client of `num_devices` CPU devices. Raises BackendError for an unknown flag in XLA_FLAGS.
+
+    `plait.runtime.client` makes one for the process; several are possible but share nothing.
+    """
+    if num_devices < 1:
+        raise ArgumentError("a CPU client has at least one device", num_devices=num_devices)
+    _prepare()
+    client = _jax.get_tfrt_cpu_client(asynchronous=True, num_devices=num_devices)
+    if num_devices > 1:
+        _gates[id(client)] = Gate(client.live_arrays, XlaError)
+        _clients.append(client)
+    return client
+
+
+_clients: list[Client] = []  # keeps the ids in `_gates` from being reused
+
+
+def make_plugin_client(platform: str) -> Client:
+    """A client for GPU or TPU through its PJRT plugin.
+
+    Raises: BackendError if no plugin is installed (naming the package) or it finds no device.
+    """
+    plugin = plugins.find(platform)
+    _prepare()
+    if plugin.platform == "cuda":
+        plugins.preload_nvidia_libraries()
+    try:
+        if not _jax.pjrt_plugin_loaded(plugin.platform):
+            c_api = _jax.load_pjrt_plugin(plugin.platform, str(plugin.library), None)
+            _register_plugin_targets(plugin, c_api)
+        if not _jax.pjrt_plugin_initialized(plugin.platform):
+            _jax.initialize_pjrt_plugin(plugin.platform)
+        return _jax.get_c_api_client(plugin.platform, plugins.client_options(plugin.platform))
+    except XlaError as error:
+        raise BackendError(
+            f"the {plugin.platform} plugin did not start: {clean(str(error))}",
+            library=str(plugin.library),
+        ) from error
+
+
+def _register_plugin_targets(plugin: plugins.Plugin, c_api: Any) -> None:
+    """Give the plugin the library calls (linear algebra, random bits) that its wheel brings."""
+    extension = plugins.kernel_extension(plugin.platform)
+    if extension is not None:
+        for name, target in extension.ffi_handlers().items():
+            extension.register_custom_call_target(c_api, name, target, "CUDA", 1)
+
+
+def gate_of(client: Client) -> Gate | None:
+    """The launch gate of a CPU client of several devices; None where none is needed."""
+    return _gates.get(id(client))
+
+
+def default_memory(device: Device) -> str:
+    """The kind of memory arrays on the device live in: 'device', or 'unpinned_host'."""
+    return device.default_memory().kind
+
+
+def live_bytes(client: Client) -> int:
+    """Bytes of all buffers of the client that are alive (a view counts like its original)."""
+    return sum(nbytes(b) for b in client.live_arrays() if not b.is_deleted())
+
+
+# --- shardings ------------------------------------------------------------------------------------
+
+
+class _Aval:
+    """What jaxlib asks of an abstract value."""
+
+    __slots__ = ("dtype", "shape", "weak_type")
+
+    def __init__(self, shape: Shape, dtype: np.dtype) -> None:
+        self.shape, self.dtype, self.weak_type = shape, dtype, False
+
+
+class Sharding(_jax.Sharding):
+    """Which part of an array each device holds: make one with `single`, `tiled` or `replicated`.
+
+    The devices form a mesh, in row-major order; `dim_axes[d]` are the mesh axes that split
+    dimension d, major first. Over mesh axes that split nothing the array is replicated.
+    """
+
+    # At class level, since jax may put read-only properties of these names on the base class.
+    _internal_device_list: Any = None
+    memory_kind: str | None = None
+    num_devices: int = 1
+
+    def __init__(
+        self, devices: tuple[Device, ...], mesh_shape: Shape, dim_axes: tuple[Shape, ...]
+    ) -> None:
+        super().__init__()
+        self._internal_device_list = _jax.DeviceList(devices)
+        self.num_devices = len(devices)
+        self.devices, self.mesh_shape, self.dim_axes = devices, mesh_shape, dim_axes
+        self.parts = tuple(math.prod(mesh_shape[a] for a in axes) for axes in dim_axes)
+        self.is_replicated = math.prod(self.parts) == 1
+        self._hlo = _hlo_sharding(mesh_shape, dim_axes, self.parts)
+
+    def _to_xla_hlo_sharding(self, ndim: int) -> _hlo.HloSharding:
+        return self._hlo
+
+    def shard_shape(self, shape: Shape) -> Shape:
+        """The shape of one device's part. Raises ShapeError if a dimension does not divide."""
+        if self.is_replicated:
+            return shape
+        if len(shape) != len(self.parts) or any(
+            n % k for n, k in zip(shape, self.parts, strict=True)
+        ):
+            raise ShapeError(
+                "an array's dimensions must divide into equal parts for its devices",
+                shape=shape,
+                parts=self.parts,
+            )
+        return tuple(n // k for n, k in zip(shape, self.parts, strict=True))
+
+    def index(self, k: int, shape: Shape) -> tuple[slice, ...]:
+        """Where the part of device k lies in the whole array."""
+        if self.is_replicated:
+            return (slice(None),) * len(shape)
+        coordinates = np.unravel_index(k, self.mesh_shape)
+        index = []
+        for size, axes in zip(self.shard_shape(shape), self.dim_axes, strict=True):
+            part = 0
+            for a in axes:
+                part = part * self.mesh_shape[a] + int(coordinates[a])
+            index.append(slice(part * size, (part + 1) * size))
+        return tuple(index)
+
+
+def _hlo_sharding(mesh_shape: Shape, dim_axes: tuple[Shape, ...], parts: Shape) -> _hlo.HloSharding:
+    if math.prod(parts) == 1:
+        return _hlo.HloSharding.replicate()
+    used = [a for axes in dim_axes for a in axes]
+    rest = [a for a in range(len(mesh_shape)) if a not in used]
+    copies = math.prod(mesh_shape[a] for a in rest)
+    dims, types = list(parts), []
+    if copies > 1:
+        dims.append(copies)
+        types.append(_hlo.OpSharding.Type.REPLICATED)
+    return _hlo.HloSharding.iota_tile(dims, list(mesh_shape), used + rest, types)
+
+
+_shardings: dict[Any, Sharding] = {}
+
+
+def single(device: Device) -> Sharding:
+    """The whole array on one device."""
+    sharding = _shardings.get(device)
+    if sharding is None:
+        sharding = _shardings.setdefault(device, Sharding((device,), (1,), ()))
+    return sharding
+
+
+def tiled(devices: Sequence[Device], mesh_shape: Shape, dim_axes: tuple[Shape, ...]) -> Sharding:
+    """Dimension d split over the mesh axes `dim_axes[d]`; the devices in the mesh's order."""
+    key = (tuple(devices), tuple(mesh_shape), tuple(map(tuple, dim_axes)))
+    sharding = _shardings.get(key)
+    if sharding is None:
+        used = [a for axes in key[2] for a in axes]
+        if math.prod(key[1]) != len(key[0]):
+            raise ShapeError(
+                "a mesh needs one device for each of its positions",
+                mesh=key[1],
+                devices=len(key[0]),
+            )
+        if len(set(used)) < len(used) or not set(used) <= set(range(len(key[1]))):
+            raise ArgumentError(
+                "each mesh axis can split at most one dimension", mesh=key[1], dim_axes=key[2]
+            )
+        sharding = _shardings.setdefault(key, Sharding(*key))
+    return sharding
+
+
+def replicated(devices: Sequence[Device]) -> Sharding:
+    """The whole array on each of the devices."""
+    if len(devices) == 1:
+        return single(devices[0])
+    return tiled(devices, (len(devices),), ())
+
+
+def sharding_of(buf: Buffer) -> Sharding:
+    """The sharding a buffer was made with."""
+    return buf._sharding
+
+
+# --- host to device -------------------------------------------------------------------------------
+
+_put = _jax.batched_device_put
+_COPY = _jax.HostBufferSemantics.IMMUTABLE_ONLY_DURING_CALL
+_ALIAS = _jax.HostBufferSemantics.ZERO_COPY
+_REUSE = _jax.ArrayCopySemantics.REUSE_INPUT
+
+
+def _native(host: np.ndarray) -> np.ndarray:
+    """XLA ignores the byte order of a dtype, and would read the bytes of a string or object."""
+    if not isinstance(host, np.ndarray):
+        host = np.asarray(host)
+    dtype = host.dtype
+    if not dtype.isnative:
+        host = host.astype(dtype.newbyteorder("="))
+    if dtype.kind in "OSUMm" or (dtype.kind == "V" and dtype.names is not None):
+        raise DtypeError(f"arrays on a device hold numbers, not NumPy's {dtype}")
+    return host
+
+
+def put(host: np.ndarray, device: Device, *, copy: bool = True) -> Buffer:
+    """A buffer on `device` with the host array's value.
+
+    With copy=True the host array may be changed as soon as this returns. With copy=False the
+    buffer may be a view of it: only for memory that nobody changes any more, now or later.
+    """
+    host = _native(host)
+    aval = _Aval(host.shape, host.dtype)
+    semantics = _COPY if copy else _ALIAS
+    # enable_x64 (last) is always given: left out, the call reads a state that only jax sets.
+    try:
+        return _put(aval, single(device), [host], [device], True, False, semantics, True)
+    except XlaError as error:
+        raise translate_error(error) from error
+
+
+def put_shards(
+    hosts: Sequence[np.ndarray],
+    devices: Sequence[Device],
+    global_shape: Shape,
+    sharding: Sharding,
+    *,
+    copy: bool = True,
+) -> Buffer:
+    """One buffer over several devices, `hosts[k]` being the part of `devices[k]`."""
+    arrays = [_native(h) for h in hosts]
+    devices = list(devices)
+    first = arrays[0]
+    # Equal addresses in one copying call fail inside jaxlib ("bad_function_call"), and XLA
+    # cannot tile a part without dimensions.
+    addresses = {a.__array_interface__["data"][0] for a in arrays}
+    if first.ndim == 0 or (copy and len(addresses) < len(arrays)):
+        parts = [put(a, d, copy=copy) for a, d in zip(arrays, devices, strict=True)]
+        return assemble(parts, devices, global_shape, first.dtype, sharding)
+    aval = _Aval(tuple(global_shape), first.dtype)
+    semantics = _COPY if copy else _ALIAS
+    try:
+        return _put(aval, sharding, arrays, devices, True, False, semantics, True)
+    except XlaError as error:
+        raise translate_error(error) from error
+
+
+def assemble(
+    bufs: Sequence[Buffer],
+    devices: Sequence[Device],
+    shape: Shape,
+    dtype: np.dtype,
+    sharding: Sharding,
+) -> Buffer:
+    """One buffer over several devices from one buffer on each of them; nothing is copied."""
+    return _jax.ArrayImpl(_Aval(tuple(shape), np.dtype(dtype)), sharding, list(bufs), True, True)
+
+
+def copy_to(buf: Buffer, device: Device) -> Buffer:
+    """A one-device buffer's value on another device, without waiting for it.
+
+    On its own device the result shares the memory, and deleting one deletes both.
+    """
+    aval = buf.aval
+    return _put(aval, single(device), [buf], [device], True, False, _COPY, True)
+
+
+def copy_to_devices(buf: Buffer, sharding: Sharding) -> Buffer:
+    """The same parts, in the same order, on the devices of another sharding of equal size."""
+    device_list = sharding._internal_device_list
+    (moved,) = _jax.batched_copy_array_to_devices_with_sharding(
+        [buf], [device_list], [sharding], [_REUSE]
+    )
+    return moved
+
+
+# --- device to host -------------------------------------------------------------------------------
+
+
+_HAS_TO_NUMPY = hasattr(Buffer, "_to_np_array_did_copy")
+
+
+def _frozen(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def _is_numpys(dtype: np.dtype) -> bool:
+    return dtype.kind in "biufc" and dtype.type.__module__ == "numpy"
+
+
+def to_host(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """The buffer's value as a read-only array, once it is ready.
+
+    On CPU a view without a copy where the buffer lies on one device and NumPy can read it.
+    Raises XlaError if the computation of the buffer failed: see `translate_error`.
+    """
+    try:
+        return np.asarray(memoryview(buf))
+    except BufferError:
+        return _gather(buf, tuple(shape), np.dtype(dtype))
+
+
+def _gather(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    buf.block_until_ready()
+    sharding = buf._sharding
+    if sharding.devices[0].platform != "cpu":
+        return _frozen(buf._to_np_array_did_copy()[0])
+    if sharding.is_replicated:
+        return shard_to_host(buf, 0, shape, dtype)
+    if is_narrow(dtype):
+        return _read_narrow(buf, shape, dtype)
+    whole = np.empty(shape, dtype)
+    seen = set()
+    for k in range(sharding.num_devices):
+        index = sharding.index(k, shape)
+        position = tuple(s.start for s in index)
+        if position not in seen:  # the others hold copies of the same part
+            seen.add(position)
+            whole[index] = shard_to_host(buf, k, shape, dtype)
+    return _frozen(whole)
+
+
+def shard_to_host(buf: Buffer, k: int, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """Device k's part of a buffer of (global) `shape`, read-only, once it is ready.
+
+    On CPU a view without a copy, apart from dtypes narrower than a byte.
+    """
+    sharding, shape, dtype = buf._sharding, tuple(shape), np.dtype(dtype)
+    if sharding.devices[0].platform != "cpu":
+        return to_host(buf, shape, dtype)[sharding.index(k, shape)]
+    if is_narrow(dtype):
+        return _read_narrow(buf, shape, dtype)[sharding.index(k, shape)]
+    buf = _owner(buf, k)
+    capsule = _jax.buffer_to_dlpack_managed_tensor(buf)
+    if _is_numpys(dtype):
+        return np.from_dlpack(dlpack.Capsule(capsule))
+    buf.block_until_ready()
+    return dlpack.read(capsule, sharding.shard_shape(shape), dtype)
+
+
+def _owner(buf: Buffer, k: int = 0) -> Buffer:
+    """Another buffer object of the same memory, with device k's part first.
+
+    A DLPack export shows the first part, and XLA aborts the process if a buffer is deleted while
+    an export of it lives. So it is always such a second owner that is exported.
+    """
+    sharding = buf._sharding
+    if k:
+        devices = sharding.devices
+        # Any sharding with parts of this size will do; only its order of devices is looked at.
+        sharding = Sharding(devices[k:] + devices[:k], sharding.mesh_shape, sharding.dim_axes)
+    return _jax.reorder_shards(buf, sharding, _REUSE)
+
+
+_narrow_readers: dict[Any, Executable] = {}
+
+
+def _read_narrow(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
+    """Read a dtype narrower than a byte: by jaxlib where it can, else by a program that widens."""
+    if _HAS_TO_NUMPY:
+        return _frozen(buf._to_np_array_did_copy()[0])
+    sharding, wide = buf._sharding, wide_dtype(dtype)
+    reader = _narrow_readers.get((sharding, shape, dtype))
+    if reader is None:
+        reader = _narrow_readers[sharding, shape, dtype] = compile(
+            widening_program(sharding.mesh_shape, sharding.dim_axes, shape, dtype),
+            sharding.devices,
+            num_partitions=sharding.num_devices,
+            out_types=[(shape, wide)],
+            out_shardings=[sharding],
+        )
+    (widened,) = reader.execute([buf])
+    return _frozen(to_host(widened, shape, wide).astype(dtype))
+
+
+def shard(buf: Buffer, k: int, shape: Shape, dtype: np.dtype) -> Buffer:
+    """Device k's part as a buffer of that device alone, once it is ready; on CPU without a copy."""
+    part = shard_to_host(buf, k, shape, dtype)
+    return put(part, buf._sharding.devices[k], copy=False)
+
+
+# --- DLPack ---------------------------------------------------------------------------------------
+
+
+def to_dlpack(buf: Buffer, *, stream: int | None = None) -> Any:
+    """A DLPack capsule of a one-device buffer. The buffer may be deleted while it lives."""
+    owner = _owner(buf)
+    if stream is None:
+        owner.block_until_ready()
+        return _jax.buffer_to_dlpack_managed_tensor(owner)
+    return _jax.buffer_to_dlpack_managed_tensor(owner, stream=stream)
+
+
+def dlpack_device(device: Device) -> tuple[int, int]:
+    """DLPack's name for a device: every CPU device is (1, 0), CUDA device k is (2, k)."""
+    if device.platform == "cpu":
+        return (dlpack.CPU, 0)
+    if device.platform in ("gpu", "cuda"):
+        return (dlpack.CUDA, device.local_hardware_id)
+    raise BackendError(f"DLPack has no name for {device.platform} devices")
+
+
+def from_dlpack(source: Any, device: Device) -> tuple[Buffer, np.dtype]:
+    """A buffer from an object with `__dlpack__` in host memory: a view of it where possible."""
+    host = dlpack.from_object(source)
+    # XLA views memory that is aligned to 64 bytes and copies other, on jaxlib 0.10 only later.
+    aligned = host.__array_interface__["data"][0] % 64 == 0 and host.flags.c_contiguous
+    return put(host, device, copy=not aligned), host.dtype
+
+
+# --- the life of a buffer -------------------------------------------------------------------------
+
+
+def wait(bufs: Iterable[Buffer]) -> None:
+    """Wait until all are ready. Raises XlaError if the computation of one failed."""
+    for buf in bufs:
+        buf.block_until_ready()
+
+
+def ready(buf: Buffer) -> bool:
+    """Whether the value is there."""
+    return buf.is_ready()
+
+
+def nbytes(buf: Buffer) -> int:
+    """Bytes the buffer takes on its devices together."""
+    return buf.on_device_size_in_bytes()
+
+
+def is_deleted(buf: Buffer) -> bool:
+    """Whether the buffer was deleted or donated."""
+    return buf.is_deleted()
+
+
+def delete(buf: Buffer) -> None:
+    """Free the memory now; host views and DLPack exports stay valid and keep it until they go."""
+    if not buf.is_deleted():
+        buf.delete()
+
+
+# --- executables ----------------------------------------------------------------------------------
+
+_HANDLER_OPTIONS: dict[str, bool] = (
+    # There the result is otherwise checked by methods that only jax adds to the class.
+    {"_skip_checks": True} if "_skip_checks" in (_jax.array_result_handler.__doc__ or "") else {}
+)
+
+
+class _ProgramToken:
+    """Ready when a program without results has ended: what the gate waits for then."""
+
+    __slots__ = ("block_until_ready",)
+
+    def __init__(self, token: Any) -> None:
+        self.block_until_ready = token.block_until_ready
+
+    def is_deleted(self) -> bool:
+        return False
+
+    def is_ready(self) -> bool:
+        return False  # a token cannot tell without waiting
+
+
+@dataclass(frozen=True)
+class MemoryAnalysis:
+    """Bytes a program needs on each of its devices."""
+
+    arguments: int
+    outputs: int
+    aliased: int
+    temporaries: int
+    code: int
+    peak: int
+
+
+class Executable:
+    """A compiled program on its devices.
+
+    `execute(bufs)` gives a list of raw buffers. It may be kept and called without this object. It
+    checks the number and size of its arguments, not their dtypes: the caller compares types. What
+    it raises is XlaError, to be turned into plait's errors off the hot path: `translate_error`.
+
+    `raw_execute(bufs).consume_with_handlers(handlers)` is the same without the launch gate, for
+    programs of one device while `gate_of(client)` is None or not `active`.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_callbacks",
+        "_loaded",
+        "_options",
+        "devices",
+        "execute",
+        "handlers",
+        "out_shardings",
+        "out_types",
+        "raw_execute",
+    )
+
+    def __init__(
+        self,
+        loaded: Any,
+        devices: tuple[Device, ...],
+        out_types: Sequence[tuple[Shape, Any]],
+        out_shardings: Sequence[Sharding] | None,
+        callbacks: Sequence[Callable[..., Any]],
+        options: Mapping[str, Any],
+    ) -> None:
+        shardings = tuple(out_shardings or [replicated(devices)] * len(out_types))
+        self._loaded, self.devices, self._options = loaded, devices, options
+        self._callbacks = callbacks
+        self.out_types = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in out_types)
+        self.out_shardings = shardings
+        self.raw_execute = loaded.execute_sharded
+        self.handlers = [
+            _jax.array_result_handler(_Aval(*type_), sharding, True, **_HANDLER_OPTIONS)
+            for type_, sharding in zip(self.out_types, shardings, strict=True)
+        ]
+        self.execute = self._make_execute(gate_of(devices[0].client))
+
+    def _make_execute(self, gate: Gate | None) -> Callable[[list[Buffer]], list[Buffer]]:
+        raw, handlers = self.raw_execute, self.handlers
+        if gate is None:
+            return lambda bufs: raw(bufs).consume_with_handlers(handlers)
+        sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in self.out_types]
+        smallest = min(range(len(sizes)), key=sizes.__getitem__, default=None)
+
+        def launch(bufs: list[Buffer]) -> tuple[list[Buffer], Any]:
+            if smallest is None:
+                results = raw(bufs, with_tokens=True)
+                outs = results.consume_with_handlers(handlers)
+                return outs, _ProgramToken(results.consume_token())
+            outs = raw(bufs).consume_with_handlers(handlers)
+            return outs, outs[smallest]
+
+        first, *others = self.devices
+        if others:
+            return lambda bufs: gate.multi(lambda: launch(bufs))
+        device = first.id
+
+        def execute(bufs: list[Buffer]) -> list[Buffer]:
+            if gate.active:
+                return gate.single(device, lambda: launch(bufs))
+            return raw(bufs).consume_with_handlers(handlers)
+
+        return execute
+
+    def as_text(self) -> str:
+        """The optimised HLO."""
+        return "\n\n".join(module.to_string() for module in self._loaded.hlo_modules())
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimates, such as 'flops' and 'bytes accessed', for one run on one device."""
+        return dict(self._loaded.cost_analysis())
+
+    def memory_analysis(self) -> MemoryAnalysis:
+        """Bytes for arguments, results and temporaries on each device."""
+        stats = self._loaded.get_compiled_memory_stats()
+        return MemoryAnalysis(
+            arguments=stats.argument_size_in_bytes,
+            outputs=stats.output_size_in_bytes,
+            aliased=stats.alias_size_in_bytes,
+            temporaries=stats.temp_size_in_bytes,
+            code=stats.generated_code_size_in_bytes,
+            peak=stats.peak_memory_in_bytes,
+        )
+
+    def clone_for(self, device: Device) -> Executable:
+        """The same one-device program on another device, without compiling it again."""
+        return self.clones_for([device])[0]
+
+    def clones_for(self, devices: Sequence[Device]) -> list[Executable]:
+        """The same one-device program on each of the devices."""
+        first, *others = self.devices
+        if others:
+            raise ArgumentError("only a program of one device can be cloned for another device")
+        blob = first.client.serialize_executable(self._loaded)
+        clones = []
+        for device in devices:
+            loaded = _load(
+                blob, (device,), _compile_options((device,), self._options), self._callbacks
+            )
+            clones.append(
+                Executable(loaded, (device,), self.out_types, None, self._callbacks, self._options)
+            )
+        return clones
+
+
+def _compile_options(devices: tuple[Device, ...], options: Mapping[str, Any]) -> Any:
+    partitions = len(devices)
+    result = _jax.CompileOptions()
+    build = result.executable_build_options
+    result.num_replicas = build.num_replicas = 1
+    result.num_partitions = build.num_partitions = partitions
+    build.use_spmd_partitioning = build.use_shardy_partitioner = partitions > 1
+    ids = np.array([[d.id for d in devices]], np.int32)
+    build.device_assignment = _jax.DeviceAssignment.create(ids)
+    if options:
+        result.env_option_overrides = list(options.items())
+    return result
+
+
+def _load(
+    blob: bytes, devices: tuple[Device, ...], options: Any, callbacks: Sequence[Callable[..., Any]]
+) -> Any:
+    client = devices[0].client
+    return client.deserialize_executable(blob, _jax.DeviceList(devices), options, list(callbacks))
+
+
+def compile(
+    text: str | bytes,
+    devices: Sequence[Device],
+    *,
+    num_partitions: int = 1,
+    callbacks: Sequence[Callable[..., Any]] = (),
+    out_types: Sequence[tuple[Shape, Any]],
+    out_shardings: Sequence[Sharding] | None = None,
+    options: Mapping[str, bool | int | float | str] | None = None,
+    cache_key_extra: str = "",
+) -> Executable:
+    """Compile a StableHLO module, or load it from the persistent cache.
+
+    Args:
+        text: the module. For several devices it is partitioned by Shardy.
+        devices: as many as `num_partitions`, in the order of the mesh in the text.
+        callbacks: what custom calls to `xla_ffi_python_cpu_callback` call, by index; make them
+            with `HostCallback`.
+        out_types: global shape and dtype of each result.
+        out_shardings: where the results lie; by default replicated.
+        options: compiler options, such as {"xla_cpu_use_onednn": True}.
+        cache_key_extra: joins the key of the persistent cache.
+
+    Raises: CompileError, with XLA's reason.
+    """
+    devices = tuple(devices)
+    if len(devices) != num_partitions:
+        raise ArgumentError(
+            "a program needs one device for each partition",
+            devices=len(devices),
+            num_partitions=num_partitions,
+        )
+    options = dict(options or {})
+    try:
+        compile_options = _compile_options(devices, options)
+        loaded = _compile_or_load(
+            text, devices, compile_options, callbacks, options, cache_key_extra
+        )
+    except XlaError as error:
+        raise compile_error(error) from error
+    return Executable(loaded, devices, out_types, out_shardings, tuple(callbacks), options)
+
+
+_disk_caches: dict[str, DiskCache] = {}
+
+
+def disk_cache() -> DiskCache | None:
+    """The persistent compilation cache, if `config.compilation_cache_dir` names its folder."""
+    folder = config.compilation_cache_dir
+    if not folder:
+        return None
+    return _disk_caches.get(folder) or _disk_caches.setdefault(folder, DiskCache(folder))
+
+
+def _compile_or_load(
+    text: str | bytes,
+    devices: tuple[Device, ...],
+    compile_options: Any,
+    callbacks: Sequence[Callable[..., Any]],
+    options: Mapping[str, Any],
+    extra: str,
+) -> Any:
+    client, cache = devices[0].client, disk_cache()
+    key = ""
+    if cache is not None:
+        # Not the devices themselves: a one-device program loads onto any, and the order in a
+        # mesh does not matter to the machine code.
+        key = entry_key(
+            text,
+            repr(sorted(options.items())),
+            str(len(devices)),
+            VERSION,
+            extra,
+            client.platform_version,
+            devices[0].device_kind,
+            startup.cpu_features(),
+            os.environ.get("XLA_FLAGS", ""),
+        )
+        blob = cache.read(key)
+        if blob is not None:
+            try:
+                return _load(blob, devices, compile_options, callbacks)
+            except XlaError as error:
+                cache.discard(key, clean(str(error)))
+    loaded = client.compile_and_load(text, _jax.DeviceList(devices), compile_options)
+    if cache is None and not callbacks:
+        return loaded
+    blob = client.serialize_executable(loaded)
+    if cache is not None:
+        cache.write(key, blob)
+    # jaxlib takes callbacks with a module of its MLIR bindings, or while loading a compiled
+    # program; the latter spares importing the bindings.
+    return _load(blob, devices, compile_options, callbacks) if callbacks else loaded
+
+
+# --- library calls --------------------------------------------------------------------------------
+
+_lapack_lock = threading.Lock()
+_lapack_ready = False
+
+
+def ensure_lapack() -> None:
+    """Make LAPACK's custom call targets known to the CPU compiler; imports scipy the first time."""
+    global _lapack_ready
+    if _lapack_ready:
+        return
+    with _lapack_lock:
+        if _lapack_ready:
+            return
+        from jaxlib.cpu import _lapack
+
+        for name, target in _lapack.registrations()["cpu"]:
+            if name.endswith("_ffi"):
+                register_custom_call(name, target)
+        _lapack.initialize()
+        _lapack_ready = True
+
+
+def register_custom_call(name: str, capsule: Any, platform: str = "cpu") -> None:
+    """Make a function known to the compiler as the target of typed (FFI) custom calls."""
+    _jax.register_custom_call_target(name, capsule, platform=platform, api_version=1)
