@@ -23,7 +23,6 @@ _clients: dict[str, Client] = {}
 _failures: dict[str, BackendError] = {}
 _default: list[str] = []
 _lock = threading.RLock()
-_pid = os.getpid()
 
 
 def is_started() -> bool:
@@ -68,16 +67,6 @@ def num_cpu_devices() -> int:
     return max(2, min(_usable_cores(), _MAX_DEFAULT_CPU_DEVICES))
 
 
-def _check_process() -> None:
-    if os.getpid() != _pid and _clients:
-        raise BackendError(
-            "this process was forked from one whose devices had started, and their threads do not"
-            " exist here: any computation would hang",
-            fix="use the multiprocessing start method 'spawn' or 'forkserver', or fork before the"
-            " first array is made",
-        )
-
-
 def _platform_name(platform: str) -> str:
     if not isinstance(platform, str):
         raise ArgumentError("a platform is given by its name", platform=platform, fix="'cpu'")
@@ -110,11 +99,8 @@ def backend(platform: str | None = None) -> Client:
     name = default_backend() if platform is None else _platform_name(platform)
     client = _clients.get(name)
     if client is not None:
-        if os.getpid() != _pid:
-            _check_process()
         return client
     with _lock:
-        _check_process()
         if name not in _clients:
             if name in _failures:  # a plugin that failed once is not tried again
                 raise _failures[name]

@@ -7,6 +7,7 @@ text, so that the kind is read from the text, and copies the bytes a callback re
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ _NOISE = (
     "Source Location Trace",
     "\n<unknown>:0: error:",
 )
+_ERROR_HEAD = re.compile(r"^E\d{4}: \w+:\s+")
+_ERROR_PAGE = re.compile(r"\s+See https://openxla\.org/\S+ for more details\.")
 _CODES = (
     "INVALID_ARGUMENT",
     "RESOURCE_EXHAUSTED",
@@ -60,9 +63,10 @@ def clean(message: str) -> str:
     """XLA's own words: without status code, source locations and second-hand parser errors."""
     for noise in _NOISE:
         message = message.partition(noise)[0]
-    message = message.strip()
+    message = _ERROR_PAGE.sub("", message).strip()
     code, _, rest = message.partition(": ")
-    return rest.strip() if code in _CODES else message
+    message = rest.strip() if code in _CODES else message
+    return _ERROR_HEAD.sub("", message)
 
 
 def compile_error(error: Exception) -> PlaitError:

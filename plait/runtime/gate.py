@@ -6,7 +6,8 @@ participant holds a thread that another needs, and after a time-out XLA aborts t
 multi-device program starts only when nothing else of this process is still running on the client,
 and no single-device program can slip in while it is being launched.
 
-Until the first multi-device program a gate is idle and single-device launches go around it.
+Until the first multi-device program a gate is idle and single-device launches go around it. The
+same switch stops all launches in a process that was forked from one with a running client.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from plait.errors import PlaitRuntimeError
+from plait.errors import BackendError, PlaitRuntimeError
 
 
 class Waitable(Protocol):
@@ -65,7 +66,7 @@ class Gate:
             whoever reads the result sees it.
     """
 
-    __slots__ = ("_failure", "_last", "_live_arrays", "_lock", "_pending", "active")
+    __slots__ = ("_failure", "_forked", "_last", "_live_arrays", "_lock", "_pending", "active")
 
     # Entries of ended threads are dropped when there are more than this.
     _PENDING_LIMIT = 64
@@ -73,7 +74,7 @@ class Gate:
     def __init__(
         self, live_arrays: Callable[[], Iterable[Waitable]], failure: type[Exception]
     ) -> None:
-        self.active = False
+        self.active = self._forked = False
         self._live_arrays, self._failure = live_arrays, failure
         self._lock = threading.Lock()
         self._last: Waitable | None = None
@@ -82,6 +83,7 @@ class Gate:
 
     def single(self, device: int, launch: Launch) -> list[Any]:
         """Launch a program of one device while the gate is active."""
+        self.check_process()
         if in_callback():
             return launch()[0]
         with self._lock:
@@ -93,6 +95,7 @@ class Gate:
 
     def multi(self, launch: Launch) -> list[Any]:
         """Launch a program of several devices once nothing else is running."""
+        self.check_process()
         if in_callback():
             raise PlaitRuntimeError(
                 "a host callback cannot start a program of several devices",
@@ -113,6 +116,27 @@ class Gate:
                     return results
             attempts += 1
             self._wait(busy)
+
+    def drain(self) -> None:
+        """Wait for what went through the gate, before the interpreter goes away under it."""
+        if self.active and not self._forked:
+            with self._lock:
+                self._wait(self._running(*self._pending.values(), self._last))
+
+    def after_fork(self) -> None:
+        """Refuse launches from now on: this is a child process, without the client's threads."""
+        self._lock = threading.Lock()  # another thread of the parent may have held it
+        self.active = self._forked = True
+
+    def check_process(self) -> None:
+        """Raise BackendError in a forked child, where a computation would hang."""
+        if self._forked:
+            raise BackendError(
+                "this process was forked from one whose devices had started, and their threads do"
+                " not exist here: any computation would hang",
+                fix="use the multiprocessing start method 'spawn' or 'forkserver', or fork before"
+                " the first array is made",
+            )
 
     def _activate(self) -> None:
         with self._lock:

@@ -142,11 +142,13 @@ def client_options(platform: str) -> dict[str, Any]:
     return options
 
 
-def kernel_extension(platform: str) -> Any | None:
-    """The module with the platform's library calls (linear algebra, ...), or None without one."""
+def register_kernels(platform: str, c_api: Any) -> None:
+    """Give a plugin the library calls (linear algebra, ...) that its wheel brings."""
     if platform != "cuda":
-        return None
+        return
     for package in ("jax_cuda13_plugin", "jax_cuda12_plugin"):
         if importlib.util.find_spec(package) is not None:
-            return importlib.import_module(f"{package}.cuda_plugin_extension")
-    return None
+            extension = importlib.import_module(f"{package}.cuda_plugin_extension")
+            for name, target in extension.ffi_handlers().items():
+                extension.register_custom_call_target(c_api, name, target, "CUDA", 1)
+            return

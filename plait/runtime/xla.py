@@ -11,6 +11,7 @@ Functions of jaxlib that import jax, or read states that only jax sets, are neve
 
 from __future__ import annotations
 
+import atexit
 import math
 import os
 import threading
@@ -26,6 +27,7 @@ from plait.errors import (
     ArgumentError,
     BackendError,
     DtypeError,
+    PlaitError,
     ShapeError,
 )
 from plait.runtime import dlpack, plugins, startup
@@ -34,10 +36,11 @@ from plait.runtime.faults import HostCallback as HostCallback
 from plait.runtime.faults import clean, compile_error, translate_error
 from plait.runtime.gate import Gate
 from plait.runtime.narrow import is_narrow, wide_dtype, widening_program
+from plait.runtime.tiling import Shape, Tiling
 
 startup.set_log_level()  # has to precede the first import of the shared library
 
-from jaxlib import _hlo, _jax  # noqa: E402
+from jaxlib import _hlo, _jax  # noqa: E402 # pyright: ignore[reportAttributeAccessIssue]
 from jaxlib.version import __version__ as VERSION  # noqa: E402
 
 if TYPE_CHECKING:  # the wheel has no type stubs
@@ -54,8 +57,6 @@ else:
     XlaError = _jax.JaxRuntimeError
     PyTreeDef = _jax.pytree.PyTreeDef
     PyTreeRegistry = _jax.pytree.PyTreeRegistry
-
-Shape = tuple[int, ...]
 
 _LIBRARY = Path(_jax.__file__).parent / "libjax_common.so"
 
@@ -74,7 +75,8 @@ pytree_registry: PyTreeRegistry = _jax.pytree.PyTreeRegistry()
 
 # --- clients --------------------------------------------------------------------------------------
 
-_gates: dict[int, Gate] = {}  # by id of the client, which lives as long as the process
+_clients: list[Client] = []  # keeps the ids in `_gates` from being reused
+_gates: dict[int, Gate] = {}  # by id of the client
 _prepared = False
 _start_lock = threading.Lock()
 
@@ -100,13 +102,24 @@ def make_cpu_client(num_devices: int) -> Client:
         raise ArgumentError("a CPU client has at least one device", num_devices=num_devices)
     _prepare()
     client = _jax.get_tfrt_cpu_client(asynchronous=True, num_devices=num_devices)
-    if num_devices > 1:
-        _gates[id(client)] = Gate(client.live_arrays, XlaError)
-        _clients.append(client)
+    _clients.append(client)
+    _gates[id(client)] = Gate(client.live_arrays, XlaError)
     return client
 
 
-_clients: list[Client] = []  # keeps the ids in `_gates` from being reused
+def _drain() -> None:
+    for gate in _gates.values():
+        gate.drain()
+
+
+def _after_fork() -> None:
+    for gate in _gates.values():
+        gate.after_fork()
+
+
+atexit.register(_drain)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def make_plugin_client(platform: str) -> Client:
@@ -121,7 +134,7 @@ def make_plugin_client(platform: str) -> Client:
     try:
         if not _jax.pjrt_plugin_loaded(plugin.platform):
             c_api = _jax.load_pjrt_plugin(plugin.platform, str(plugin.library), None)
-            _register_plugin_targets(plugin, c_api)
+            plugins.register_kernels(plugin.platform, c_api)
         if not _jax.pjrt_plugin_initialized(plugin.platform):
             _jax.initialize_pjrt_plugin(plugin.platform)
         return _jax.get_c_api_client(plugin.platform, plugins.client_options(plugin.platform))
@@ -132,16 +145,8 @@ def make_plugin_client(platform: str) -> Client:
         ) from error
 
 
-def _register_plugin_targets(plugin: plugins.Plugin, c_api: Any) -> None:
-    """Give the plugin the library calls (linear algebra, random bits) that its wheel brings."""
-    extension = plugins.kernel_extension(plugin.platform)
-    if extension is not None:
-        for name, target in extension.ffi_handlers().items():
-            extension.register_custom_call_target(c_api, name, target, "CUDA", 1)
-
-
 def gate_of(client: Client) -> Gate | None:
-    """The launch gate of a CPU client of several devices; None where none is needed."""
+    """The launch gate of a CPU client; None for other platforms, which need none."""
     return _gates.get(id(client))
 
 
@@ -167,12 +172,8 @@ class _Aval:
         self.shape, self.dtype, self.weak_type = shape, dtype, False
 
 
-class Sharding(_jax.Sharding):
-    """Which part of an array each device holds: make one with `single`, `tiled` or `replicated`.
-
-    The devices form a mesh, in row-major order; `dim_axes[d]` are the mesh axes that split
-    dimension d, major first. Over mesh axes that split nothing the array is replicated.
-    """
+class Sharding(_jax.Sharding, Tiling):
+    """Which part of an array each device holds: make one with `single`, `tiled` or `replicated`."""
 
     # At class level, since jax may put read-only properties of these names on the base class.
     _internal_device_list: Any = None
@@ -183,55 +184,29 @@ class Sharding(_jax.Sharding):
         self, devices: tuple[Device, ...], mesh_shape: Shape, dim_axes: tuple[Shape, ...]
     ) -> None:
         super().__init__()
-        self._internal_device_list = _jax.DeviceList(devices)
-        self.num_devices = len(devices)
-        self.devices, self.mesh_shape, self.dim_axes = devices, mesh_shape, dim_axes
-        self.parts = tuple(math.prod(mesh_shape[a] for a in axes) for axes in dim_axes)
-        self.is_replicated = math.prod(self.parts) == 1
-        self._hlo = _hlo_sharding(mesh_shape, dim_axes, self.parts)
-
-    def _to_xla_hlo_sharding(self, ndim: int) -> _hlo.HloSharding:
-        return self._hlo
-
-    def shard_shape(self, shape: Shape) -> Shape:
-        """The shape of one device's part. Raises ShapeError if a dimension does not divide."""
-        if self.is_replicated:
-            return shape
-        if len(shape) != len(self.parts) or any(
-            n % k for n, k in zip(shape, self.parts, strict=True)
-        ):
+        if math.prod(mesh_shape) != len(devices):
             raise ShapeError(
-                "an array's dimensions must divide into equal parts for its devices",
-                shape=shape,
-                parts=self.parts,
+                "a mesh needs one device for each of its positions",
+                mesh=mesh_shape,
+                devices=len(devices),
             )
-        return tuple(n // k for n, k in zip(shape, self.parts, strict=True))
+        self._set_tiling(mesh_shape, dim_axes)
+        self._internal_device_list = _jax.DeviceList(devices)
+        self.num_devices, self.devices = len(devices), devices
+        self._hlo = self._hlo_sharding()
 
-    def index(self, k: int, shape: Shape) -> tuple[slice, ...]:
-        """Where the part of device k lies in the whole array."""
+    def _hlo_sharding(self) -> Any:
         if self.is_replicated:
-            return (slice(None),) * len(shape)
-        coordinates = np.unravel_index(k, self.mesh_shape)
-        index = []
-        for size, axes in zip(self.shard_shape(shape), self.dim_axes, strict=True):
-            part = 0
-            for a in axes:
-                part = part * self.mesh_shape[a] + int(coordinates[a])
-            index.append(slice(part * size, (part + 1) * size))
-        return tuple(index)
+            return _hlo.HloSharding.replicate()
+        parts, order, copies = self.tiles()
+        kinds = []
+        if copies > 1:
+            parts.append(copies)
+            kinds.append(_hlo.OpSharding.Type.REPLICATED)
+        return _hlo.HloSharding.iota_tile(parts, list(self.mesh_shape), order, kinds)
 
-
-def _hlo_sharding(mesh_shape: Shape, dim_axes: tuple[Shape, ...], parts: Shape) -> _hlo.HloSharding:
-    if math.prod(parts) == 1:
-        return _hlo.HloSharding.replicate()
-    used = [a for axes in dim_axes for a in axes]
-    rest = [a for a in range(len(mesh_shape)) if a not in used]
-    copies = math.prod(mesh_shape[a] for a in rest)
-    dims, types = list(parts), []
-    if copies > 1:
-        dims.append(copies)
-        types.append(_hlo.OpSharding.Type.REPLICATED)
-    return _hlo.HloSharding.iota_tile(dims, list(mesh_shape), used + rest, types)
+    def _to_xla_hlo_sharding(self, ndim: int) -> Any:
+        return self._hlo
 
 
 _shardings: dict[Any, Sharding] = {}
@@ -250,17 +225,6 @@ def tiled(devices: Sequence[Device], mesh_shape: Shape, dim_axes: tuple[Shape, .
     key = (tuple(devices), tuple(mesh_shape), tuple(map(tuple, dim_axes)))
     sharding = _shardings.get(key)
     if sharding is None:
-        used = [a for axes in key[2] for a in axes]
-        if math.prod(key[1]) != len(key[0]):
-            raise ShapeError(
-                "a mesh needs one device for each of its positions",
-                mesh=key[1],
-                devices=len(key[0]),
-            )
-        if len(set(used)) < len(used) or not set(used) <= set(range(len(key[1]))):
-            raise ArgumentError(
-                "each mesh axis can split at most one dimension", mesh=key[1], dim_axes=key[2]
-            )
         sharding = _shardings.setdefault(key, Sharding(*key))
     return sharding
 
@@ -297,6 +261,12 @@ def _native(host: np.ndarray) -> np.ndarray:
     return host
 
 
+def _put_error(error: Exception, dtype: np.dtype) -> PlaitError:
+    if "NumPy dtype" in str(error):
+        return DtypeError("XLA has no such dtype, or not in this version", dtype=str(dtype))
+    return translate_error(error)
+
+
 def put(host: np.ndarray, device: Device, *, copy: bool = True) -> Buffer:
     """A buffer on `device` with the host array's value.
 
@@ -310,7 +280,7 @@ def put(host: np.ndarray, device: Device, *, copy: bool = True) -> Buffer:
     try:
         return _put(aval, single(device), [host], [device], True, False, semantics, True)
     except XlaError as error:
-        raise translate_error(error) from error
+        raise _put_error(error, host.dtype) from error
 
 
 def put_shards(
@@ -322,21 +292,21 @@ def put_shards(
     copy: bool = True,
 ) -> Buffer:
     """One buffer over several devices, `hosts[k]` being the part of `devices[k]`."""
-    arrays = [_native(h) for h in hosts]
-    devices = list(devices)
+    global_shape, devices = tuple(global_shape), list(devices)
+    shard_shape = sharding.shard_shape(global_shape)
+    arrays = [_native(h).reshape(shard_shape) for h in hosts]
     first = arrays[0]
-    # Equal addresses in one copying call fail inside jaxlib ("bad_function_call"), and XLA
-    # cannot tile a part without dimensions.
+    # Equal addresses in one copying call fail inside jaxlib ("bad_function_call").
     addresses = {a.__array_interface__["data"][0] for a in arrays}
-    if first.ndim == 0 or (copy and len(addresses) < len(arrays)):
-        parts = [put(a, d, copy=copy) for a, d in zip(arrays, devices, strict=True)]
+    if copy and len(addresses) < len(arrays):
+        parts = [put(a, d) for a, d in zip(arrays, devices, strict=True)]
         return assemble(parts, devices, global_shape, first.dtype, sharding)
-    aval = _Aval(tuple(global_shape), first.dtype)
+    aval = _Aval(global_shape, first.dtype)
     semantics = _COPY if copy else _ALIAS
     try:
         return _put(aval, sharding, arrays, devices, True, False, semantics, True)
     except XlaError as error:
-        raise translate_error(error) from error
+        raise _put_error(error, first.dtype) from error
 
 
 def assemble(
@@ -734,6 +704,8 @@ def compile(
             devices=len(devices),
             num_partitions=num_partitions,
         )
+    if (gate := gate_of(devices[0].client)) is not None:
+        gate.check_process()
     options = dict(options or {})
     try:
         compile_options = _compile_options(devices, options)
