@@ -1,0 +1,232 @@
+"""The few switches, their environment variables, and the key that traced results depend on.
+
+A switch has one value for the process (`config.update`) that a `with` block may override for its
+thread. Reading one is an attribute read: class attributes of a `threading.local` are the
+process-wide values, instance attributes the thread's own.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from plait.errors import ArgumentError, ArgumentTypeError, BackendError
+
+
+def _flag(text: str) -> bool:
+    return text.strip().lower() in ("1", "true", "yes", "on")
+
+
+def _env(name: str, convert: Callable[[str], Any], default: Any) -> Any:
+    text = os.environ.get(f"PLAIT_{name.upper()}")
+    if text is None:
+        return default
+    try:
+        return convert(text)
+    except ValueError:
+        raise ArgumentError(
+            f"the environment variable PLAIT_{name.upper()} has a value that cannot be read",
+            value=text,
+            fix=f"unset it or give it a value like {default!r}",
+        ) from None
+
+
+class _State(threading.local):
+    # Traced programs depend on these: they are part of every cache key.
+    enable_x64: bool = _env("enable_x64", _flag, False)
+    disable_jit: bool = False
+    debug_nans: bool = _env("debug_nans", _flag, False)
+    debug_infs: bool = _env("debug_infs", _flag, False)
+    default_matmul_precision: str | None = None
+    numpy_dtype_promotion: str = "standard"
+    numpy_rank_promotion: str = "allow"
+    default_device: Any = None
+    pmap_form: str = _env("pmap_form", str, "auto")
+    check_programs: bool = _env("check_programs", _flag, False)
+    # Read once, when the client starts or a program is compiled.
+    num_cpu_devices: int | None = _env("num_cpu_devices", int, None)
+    platforms: str | None = os.environ.get("PLAIT_PLATFORMS") or None
+    tune_malloc: bool = _env("tune_malloc", _flag, True)
+    compilation_cache_dir: str | None = os.environ.get("PLAIT_COMPILATION_CACHE_DIR") or None
+    explain_cache_misses: bool = False
+    check_tracer_leaks: bool = False
+    default_prng_impl: str = "threefry2x32"
+    threefry_partitionable: bool = True
+    key: Any = None
+
+
+state = _State()
+
+_TRACED = (
+    "enable_x64",
+    "disable_jit",
+    "debug_nans",
+    "debug_infs",
+    "default_matmul_precision",
+    "numpy_dtype_promotion",
+    "numpy_rank_promotion",
+    "default_device",
+    "pmap_form",
+    "check_programs",
+)
+_BEFORE_START = ("num_cpu_devices", "platforms", "tune_malloc")
+_CHOICES = {
+    "pmap_form": ("auto", "fused", "gang"),
+    "numpy_dtype_promotion": ("standard", "strict"),
+    "numpy_rank_promotion": ("allow", "warn", "raise"),
+    "default_prng_impl": ("threefry2x32",),
+    "threefry_partitionable": (True,),
+    "default_matmul_precision": (
+        None,
+        "default",
+        "high",
+        "highest",
+        "bfloat16",
+        "tensorfloat32",
+        "float32",
+    ),
+}
+NAMES = tuple(name for name in _State.__annotations__ if name != "key")
+_keys: dict[tuple, tuple] = {}
+
+# runtime/client.py puts a function here that says whether a client exists already.
+client_started: list[Callable[[], bool]] = []
+
+
+def _current_key() -> tuple:
+    key = tuple(getattr(state, name) for name in _TRACED)
+    return _keys.setdefault(key, key)
+
+
+_State.key = _current_key()
+
+
+def _name(name: str) -> str:
+    plain = name.removeprefix("jax_")
+    if plain not in NAMES:
+        raise ArgumentError(
+            f"there is no switch named {name!r}", op="config", fix=f"one of {', '.join(NAMES)}"
+        )
+    return plain
+
+
+def _checked(name: str, value: Any) -> Any:
+    if name in _CHOICES and value not in _CHOICES[name]:
+        raise ArgumentError(
+            f"the switch {name!r} cannot be {value!r}",
+            op="config",
+            fix=f"one of {', '.join(map(repr, _CHOICES[name]))}",
+        )
+    if name == "num_cpu_devices":
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ArgumentError(
+                "num_cpu_devices must be a whole number of at least 1", op="config", value=value
+            )
+    elif isinstance(getattr(_State, name), bool) and not isinstance(value, bool):
+        raise ArgumentTypeError(f"the switch {name!r} is True or False", op="config", value=value)
+    return value
+
+
+class Config:
+    """The process's switches as attributes; `update` sets one, by its name or JAX's spelling."""
+
+    def update(self, name: str, value: Any) -> None:
+        """Set a switch for the whole process.
+
+        Raises: ArgumentError for an unknown switch or value; BackendError for a switch that is
+        read when the devices start, after they have started.
+        """
+        name = _name(name)
+        value = _checked(name, value)
+        if name in _BEFORE_START and any(started() for started in client_started):
+            if getattr(_State, name) == value:
+                return
+            raise BackendError(
+                f"{name} is read when the devices start, and they have started",
+                op="config.update",
+                now=getattr(_State, name),
+                asked=value,
+                fix="call it before the first array, device query or computation",
+            )
+        setattr(_State, name, value)
+        if name in _TRACED:
+            _State.key = _current_key()
+
+    def read(self, name: str) -> Any:
+        """The value of a switch in this thread."""
+        return getattr(state, _name(name))
+
+    def __getattr__(self, name: str) -> Any:
+        plain = name.removeprefix("jax_")
+        if plain not in NAMES:
+            raise AttributeError(f"plait.config has no switch {name!r}")
+        return getattr(state, plain)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.update(name, value)
+
+    def __dir__(self) -> list[str]:
+        return [*NAMES, "update", "read"]
+
+
+config = Config()
+
+
+@contextlib.contextmanager
+def override(**values: Any) -> Iterator[None]:
+    """Give switches other values inside a `with` block, for this thread only."""
+    names = [_name(name) for name in values]
+    local = state.__dict__
+    before = {name: local[name] for name in (*names, "key") if name in local}
+    try:
+        for name, value in zip(names, values.values(), strict=True):
+            setattr(state, name, _checked(name, value))
+        state.key = _current_key()
+        yield
+    finally:
+        for name in (*names, "key"):
+            local.pop(name, None)
+        local.update(before)
+
+
+def enable_x64(value: bool = True):
+    """`with enable_x64():` — 64-bit dtypes inside the block."""
+    return override(enable_x64=value)
+
+
+def disable_jit(value: bool = True):
+    """`with disable_jit():` — jit and pmap run their functions in plain Python inside the block."""
+    return override(disable_jit=value)
+
+
+def debug_nans(value: bool = True):
+    """`with debug_nans():` — a NaN made by any operation raises FloatingPointError."""
+    return override(debug_nans=value)
+
+
+def debug_infs(value: bool = True):
+    """`with debug_infs():` — an infinity made by any operation raises FloatingPointError."""
+    return override(debug_infs=value)
+
+
+def default_matmul_precision(value: str | None):
+    """`with default_matmul_precision("highest"):` — for products inside the block."""
+    return override(default_matmul_precision=value)
+
+
+def numpy_dtype_promotion(value: str):
+    """`with numpy_dtype_promotion("strict"):` — refuse implicit promotion inside the block."""
+    return override(numpy_dtype_promotion=value)
+
+
+def numpy_rank_promotion(value: str):
+    """`with numpy_rank_promotion("raise"):` — refuse operands of different rank."""
+    return override(numpy_rank_promotion=value)
+
+
+def default_device(device: Any):
+    """`with default_device(d):` — new arrays and computations go to d inside the block."""
+    return override(default_device=device)

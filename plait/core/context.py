@@ -1,0 +1,83 @@
+"""The running interpreter, the named axes in scope, and the source line being interpreted.
+
+One `threading.local`, so that every thread starts outside of all transformations.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from plait.errors import AxisNameError
+
+if TYPE_CHECKING:
+    from plait.core.interpreter import Interpreter
+    from plait.core.source import Source
+
+
+class _Context(threading.local):
+    # Class attributes are what a new thread starts with; runtime/eager.py sets the base.
+    interpreter: Interpreter = None  # type: ignore[assignment]
+    axes: tuple[tuple[Any, int], ...] = ()
+    source: Source | None = None
+
+
+context = _Context()
+
+
+def install_base(interpreter: Interpreter) -> None:
+    """Make an interpreter the one that runs outside of all transformations, in every thread."""
+    _Context.interpreter = interpreter
+
+
+@contextlib.contextmanager
+def running(interpreter: Interpreter) -> Iterator[None]:
+    """Let an interpreter receive every op inside the block."""
+    before = context.interpreter
+    context.interpreter = interpreter
+    try:
+        yield
+    finally:
+        context.interpreter = before
+
+
+@contextlib.contextmanager
+def named_axes(*axes: tuple[Any, int]) -> Iterator[None]:
+    """Put (name, size) axes in scope inside the block, innermost last."""
+    before = context.axes
+    context.axes = (*before, *axes)
+    try:
+        yield
+    finally:
+        context.axes = before
+
+
+@contextlib.contextmanager
+def only_axes(axes: tuple[tuple[Any, int], ...]) -> Iterator[None]:
+    """Replace the axes in scope inside the block."""
+    before = context.axes
+    context.axes = axes
+    try:
+        yield
+    finally:
+        context.axes = before
+
+
+def axis_size(name: Any) -> int:
+    """The size of the innermost axis of that name. Raises AxisNameError if none is in scope."""
+    for bound, size in reversed(context.axes):
+        if bound == name:
+            return size
+    bound = ", ".join(dict.fromkeys(repr(n) for n, _ in context.axes)) or "none"
+    raise AxisNameError(
+        f"the axis name {name!r} is not bound",
+        bound_here=bound,
+        fix=f"give axis_name={name!r} to the vmap or pmap around this call, or use a bound name",
+    )
+
+
+def bound_axis_names() -> tuple[Any, ...]:
+    """The names of the mapped axes that collectives may use here, outermost first."""
+    return tuple(dict.fromkeys(name for name, _ in context.axes))

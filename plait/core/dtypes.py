@@ -1,0 +1,324 @@
+"""Dtype names and kinds, the promotion lattice with weak Python scalars, and key dtypes.
+
+Source of the lattice: JAX's documented type promotion semantics. A dtype is a `numpy.dtype`
+(bfloat16, float8, int4 from ml_dtypes) or a `KeyDType`.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from plait.config import state
+from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError
+
+
+class prng_key(np.generic):
+    """The abstract class of key dtypes, for `issubdtype(x.dtype, dtypes.prng_key)`."""
+
+
+class KeyDType:
+    """The dtype of typed random keys: one element is one threefry key of 64 bits.
+
+    On devices an element is one uint64, so every op that only moves data works on keys as it is.
+    """
+
+    name = "key<fry>"
+    itemsize = 8
+    kind = "k"
+    type = prng_key
+    storage = np.dtype(np.uint64)
+    _instance: KeyDType | None = None
+
+    def __new__(cls):
+        if cls._instance is None:
+            cls._instance = super().__new__(cls)
+        return cls._instance
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def __reduce__(self):
+        return KeyDType, ()
+
+
+DType = np.dtype | KeyDType
+KEY_DTYPE = KeyDType()
+
+bool_ = np.dtype(np.bool_)
+int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
+uint8, uint16 = np.dtype(np.uint8), np.dtype(np.uint16)
+uint32, uint64 = np.dtype(np.uint32), np.dtype(np.uint64)
+float16, float32, float64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
+complex64, complex128 = np.dtype(np.complex64), np.dtype(np.complex128)
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+# The dtype of derivatives of integers and booleans: it holds nothing.
+float0 = np.dtype([("float0", np.void, 0)])
+
+_FLOAT8 = tuple(
+    np.dtype(getattr(ml_dtypes, name))
+    for name in (
+        "float8_e3m4",
+        "float8_e4m3",
+        "float8_e4m3b11fnuz",
+        "float8_e4m3fn",
+        "float8_e4m3fnuz",
+        "float8_e5m2",
+        "float8_e5m2fnuz",
+        "float8_e8m0fnu",
+    )
+)
+_FLOAT4 = (np.dtype(ml_dtypes.float4_e2m1fn),)
+_INT4 = tuple(np.dtype(getattr(ml_dtypes, n)) for n in ("int2", "int4"))
+_UINT4 = tuple(np.dtype(getattr(ml_dtypes, n)) for n in ("uint2", "uint4"))
+
+BOOL = frozenset({bool_})
+INT = frozenset(map(np.dtype, (np.int8, np.int16, np.int32, np.int64))) | frozenset(_INT4)
+UINT = frozenset(map(np.dtype, (np.uint8, np.uint16, np.uint32, np.uint64))) | frozenset(_UINT4)
+FLOAT = frozenset((float16, bfloat16, float32, float64, *_FLOAT8, *_FLOAT4))
+COMPLEX = frozenset((complex64, complex128))
+KEY = frozenset({KEY_DTYPE})
+INEXACT = FLOAT | COMPLEX
+INTEGER = INT | UINT
+NUMBER = INTEGER | INEXACT
+REAL = INTEGER | FLOAT
+ANY = NUMBER | BOOL | KEY
+_SETS = {
+    "bool": BOOL,
+    "signed int": INT,
+    "unsigned int": UINT,
+    "float": FLOAT,
+    "complex": COMPLEX,
+    "key": KEY,
+}
+
+
+def names_of(accepts: frozenset) -> str:
+    """Words for a set of dtypes, for messages."""
+    return ", ".join(word for word, members in _SETS.items() if members & accepts)
+
+
+_BY_NAME: dict[str, Any] = {d.name: d for d in ANY}
+_BY_NAME |= {"key<fry>": KEY_DTYPE, "bool_": bool_, "float0": float0}
+_PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
+_NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
+_REAL_OF = {complex64: float32, complex128: float64}
+_COMPLEX_OF = {float32: complex64, float64: complex128}
+_weak_default_32 = {bool: bool_, int: int32, float: float32, complex: complex64}
+
+
+def as_dtype(spec: Any) -> DType:
+    """The dtype that a name, a Python or NumPy type, a dtype or an object with `.dtype` means.
+
+    Raises: ArgumentTypeError if it means none that plait has. No 64-bit narrowing happens here.
+    """
+    if type(spec) is np.dtype or isinstance(spec, KeyDType):
+        return spec.newbyteorder("=") if isinstance(spec, np.dtype) and not spec.isnative else spec
+    if isinstance(spec, type) and spec in _PYTHON:
+        return _PYTHON[spec]
+    if isinstance(spec, str) and spec in _BY_NAME:
+        return _BY_NAME[spec]
+    if not isinstance(spec, type) and isinstance(dtype := getattr(spec, "dtype", None), DType):
+        return as_dtype(dtype)
+    try:
+        if spec is None:
+            raise TypeError
+        dtype = np.dtype(spec)
+    except TypeError:
+        raise ArgumentTypeError(f"{spec!r} is not a dtype") from None
+    return dtype.newbyteorder("=") if not dtype.isnative else dtype
+
+
+def canonical(dtype: DType) -> DType:
+    """The dtype arrays get: 64-bit ones become 32-bit ones unless enable_x64 is on."""
+    if state.enable_x64:
+        return dtype
+    return _NARROW.get(dtype, dtype)
+
+
+def check_supported(dtype: DType, **given: Any) -> None:
+    """Raise DtypeError for dtypes that no array can have (strings, objects, dates, ...)."""
+    if dtype not in ANY and dtype != float0:
+        raise DtypeError(f"arrays of dtype {dtype} are not supported", **given)
+
+
+def default_int() -> DType:
+    return int64 if state.enable_x64 else int32
+
+
+def default_uint() -> DType:
+    return uint64 if state.enable_x64 else uint32
+
+
+def default_float() -> DType:
+    return float64 if state.enable_x64 else float32
+
+
+def default_complex() -> DType:
+    return complex128 if state.enable_x64 else complex64
+
+
+def scalar_dtype(python_type: type) -> DType:
+    """The dtype of a weak Python scalar of the given type."""
+    return _PYTHON[python_type] if state.enable_x64 else _weak_default_32[python_type]
+
+
+def real_of(dtype: DType) -> DType:
+    """The dtype of the real part."""
+    return _REAL_OF.get(dtype, dtype)
+
+
+def complex_of(dtype: DType) -> DType:
+    """The complex dtype whose parts have the given dtype."""
+    return _COMPLEX_OF.get(dtype, dtype if dtype in COMPLEX else default_complex())
+
+
+def storage(dtype: DType) -> np.dtype:
+    """The NumPy dtype that holds the elements: uint64 for keys, else the dtype itself."""
+    return dtype.storage if isinstance(dtype, KeyDType) else dtype
+
+
+@functools.cache
+def finfo(dtype: Any) -> ml_dtypes.finfo:
+    """Machine limits of a float or complex dtype."""
+    return ml_dtypes.finfo(real_of(as_dtype(dtype)))
+
+
+@functools.cache
+def iinfo(dtype: Any) -> Any:
+    """Machine limits of an integer dtype."""
+    return ml_dtypes.iinfo(as_dtype(dtype))
+
+
+def fits(value: int, dtype: np.dtype) -> bool:
+    info = iinfo(dtype)
+    return info.min <= value <= info.max
+
+
+def check_fits(value: int, dtype: np.dtype, **given: Any) -> None:
+    """Raise IntegerOverflowError if an integer dtype cannot hold the Python int."""
+    if dtype in INTEGER and not fits(value, dtype):
+        fix = "enable_x64 gives 64-bit integers" if dtype in (int32, uint32) else None
+        raise IntegerOverflowError(f"{value} does not fit in {dtype.name}", fix=fix, **given)
+
+
+# --- promotion: a directed graph whose least upper bounds are the results.
+_WEAK_INT, _WEAK_FLOAT, _WEAK_COMPLEX = "int*", "float*", "complex*"
+_n = np.dtype
+_EDGES: dict[Any, list[Any]] = {
+    bool_: [_WEAK_INT],
+    _WEAK_INT: [uint8, _n(np.int8), *_INT4, *_UINT4],
+    uint8: [_n(np.int16), uint16],
+    uint16: [int32, uint32],
+    uint32: [int64, uint64],
+    uint64: [_WEAK_FLOAT],
+    _n(np.int8): [_n(np.int16)],
+    _n(np.int16): [int32],
+    int32: [int64],
+    int64: [_WEAK_FLOAT],
+    _WEAK_FLOAT: [bfloat16, float16, _WEAK_COMPLEX, *_FLOAT8, *_FLOAT4],
+    bfloat16: [float32],
+    float16: [float32],
+    float32: [float64, complex64],
+    float64: [complex128],
+    _WEAK_COMPLEX: [complex64],
+    complex64: [complex128],
+    complex128: [],
+    **{d: [] for d in (*_FLOAT8, *_FLOAT4, *_INT4, *_UINT4)},
+}
+
+
+@functools.cache
+def _above(node: Any) -> frozenset:
+    return frozenset({node}).union(*(_above(up) for up in _EDGES[node]))
+
+
+@functools.cache
+def _join(nodes: frozenset) -> Any:
+    """Least upper bound of lattice nodes, or None."""
+    common = frozenset.intersection(*(_above(node) for node in nodes))
+    for node in common:
+        if common <= _above(node):
+            return node
+    return None
+
+
+def _node(dtype: DType, weak: bool) -> Any:
+    if not weak or dtype in BOOL:
+        return dtype
+    if dtype in INTEGER:
+        return _WEAK_INT
+    return _WEAK_COMPLEX if dtype in COMPLEX else _WEAK_FLOAT
+
+
+@functools.cache
+def _promote(types: tuple[tuple[DType, bool], ...], strict: bool) -> tuple[DType, bool]:
+    """Join of (dtype, weak) pairs; the dtype still has its full width."""
+    dtypes = {dtype for dtype, _ in types}
+    all_weak = all(weak for _, weak in types)
+    if len(dtypes) == 1:
+        return next(iter(dtypes)), all_weak
+    if any(isinstance(d, KeyDType) for d in dtypes):
+        raise DtypeError(
+            "random keys do not mix with numbers",
+            dtypes=", ".join(sorted(d.name for d in dtypes)),
+            fix="random.key_data(key) gives the key's bits as integers",
+        )
+    for dtype in dtypes:
+        if dtype not in _EDGES:
+            raise DtypeError(f"arrays of dtype {dtype} are not supported")
+    strong = {dtype for dtype, weak in types if not weak}
+    if strict and len(strong) > 1:
+        raise DtypeError(
+            "numpy_dtype_promotion is 'strict', and the dtypes differ",
+            dtypes=", ".join(sorted(d.name for d in strong)),
+            fix="convert with x.astype(dtype)",
+        )
+    joined = _join(frozenset(_node(dtype, weak) for dtype, weak in types))
+    if joined is None:
+        raise DtypeError(
+            "these dtypes have no common dtype without losing values",
+            dtypes=", ".join(sorted(d.name for d in dtypes)),
+            fix="convert one with x.astype(dtype)",
+        )
+    if isinstance(joined, str):
+        weak_default = {_WEAK_INT: int64, _WEAK_FLOAT: float64, _WEAK_COMPLEX: complex128}
+        return weak_default[joined], all_weak
+    return joined, False
+
+
+def promote(*types: tuple[DType, bool]) -> tuple[DType, bool]:
+    """The common (dtype, weak_type) of several, by JAX's promotion rules, narrowed to 32 bits
+    unless enable_x64 is on. Raises DtypeError if there is none."""
+    dtype, weak = _promote(types, state.numpy_dtype_promotion == "strict")
+    return canonical(dtype), weak
+
+
+def promote_types(a: Any, b: Any) -> DType:
+    """The dtype that values of the two dtypes combine to; Python types count as weak."""
+    pairs = tuple((as_dtype(t), t in (int, float, complex)) for t in (a, b))
+    return promote(*pairs)[0]
+
+
+_ABSTRACT = {
+    np.generic: ANY,
+    np.number: NUMBER,
+    np.integer: INTEGER,
+    np.signedinteger: INT,
+    np.unsignedinteger: UINT,
+    np.inexact: INEXACT,
+    np.floating: FLOAT,
+    np.complexfloating: COMPLEX,
+    prng_key: KEY,
+}
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """Whether dtype a lies under dtype or abstract class b, bfloat16 and keys included."""
+    abstract_a = isinstance(a, type) and a in _ABSTRACT
+    if isinstance(b, type) and b in _ABSTRACT:
+        return issubclass(a, b) if abstract_a else as_dtype(a) in _ABSTRACT[b]
+    return False if abstract_a else as_dtype(a) == as_dtype(b)

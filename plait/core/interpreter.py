@@ -1,0 +1,196 @@
+"""Interpreter and Tracer: how an op reaches a rule.
+
+The running interpreter (core/context.py) receives every op. It recognises its own tracers among
+the operands; all other values are constants to it. What it computes it binds again with its parent
+running. There are no levels: an interpreter knows its parent, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plait.core.context import context
+from plait.core.primitive import Primitive
+from plait.core.source import Source, user_source
+from plait.core.types import ArrayType
+from plait.errors import (
+    PlaitError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnexpectedTracerError,
+)
+
+
+class Interpreter:
+    """Receives ops; gives results. `parent` receives what this one computes."""
+
+    parent: Interpreter | None = None
+    # False once the transformation is over: its tracers must not be used any more.
+    alive: bool = True
+    # What the user called and the function it runs, for messages.
+    transformation: str = "a transformation"
+    function: str = ""
+
+    def process(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
+        raise NotImplementedError
+
+    def describe(self) -> str:
+        return f"{self.transformation} of {self.function}" if self.function else self.transformation
+
+
+class Tracer:
+    """A value during a transformation. numpy/operators.py gives it the operators of arrays.
+
+    Subclasses define `interpreter` and `type`; `concrete` returns the number behind the tracer, or
+    None where only its type is known.
+    """
+
+    __slots__ = ("__weakref__", "interpreter", "type")
+    interpreter: Interpreter
+    type: ArrayType
+
+    def concrete(self) -> Any:
+        """The actual array behind this tracer, or None."""
+        return None
+
+    def origin(self) -> str:
+        """Words on where this value came from, for messages."""
+        return ""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.type.ndim
+
+    @property
+    def size(self) -> int:
+        return self.type.size
+
+    @property
+    def weak_type(self) -> bool:
+        return self.type.weak_type
+
+    @property
+    def aval(self) -> ArrayType:
+        return self.type
+
+    @property
+    def nbytes(self) -> int:
+        return self.type.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        return self.type.dtype.itemsize
+
+    def _give_number(self, error: type, wanted: str, fix: str) -> Any:
+        value = self.concrete()
+        if value is not None:
+            return value
+        source = user_source()
+        raise error(
+            f"{wanted} was asked of a value that is traced, not known",
+            op=self.interpreter.describe(),
+            value=self.type,
+            origin=self.origin() or "computed in the traced function",
+            where=str(source) if source else None,
+            fix=fix,
+        )
+
+    def __bool__(self) -> bool:
+        return bool(
+            self._give_number(
+                TracerBoolConversionError,
+                "its truth (if, while, and, or, not, assert)",
+                "use lax.cond, lax.while_loop or jnp.where, or make the argument static",
+            )
+        )
+
+    def __int__(self) -> int:
+        return int(self._give_number(*_INTEGER))
+
+    def __index__(self) -> int:
+        return self._give_number(*_INTEGER).__index__()
+
+    def __float__(self) -> float:
+        return float(self._give_number(*_FLOAT))
+
+    def __complex__(self) -> complex:
+        return complex(self._give_number(*_FLOAT))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        import numpy as np
+
+        value = self._give_number(
+            TracerArrayConversionError,
+            "its data as a NumPy array",
+            "use plait.numpy instead of numpy, or make the argument static",
+        )
+        return np.asarray(value, dtype=dtype)
+
+    def item(self) -> Any:
+        return self._give_number(*_FLOAT).item()
+
+    def tolist(self) -> Any:
+        return self._give_number(*_FLOAT).tolist()
+
+    def __hash__(self):
+        raise TypeError("traced values are not hashable")
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.type}>"
+
+
+_CURE = "make the argument static (static_argnums), or use array operations instead"
+_INTEGER = (TracerIntegerConversionError, "its value as a Python int", _CURE)
+_FLOAT = (TracerArrayConversionError, "its value as a Python number", _CURE)
+
+
+def leaked(tracer: Tracer) -> UnexpectedTracerError:
+    """The error for a tracer that outlived its transformation."""
+    source: Source | None = getattr(tracer, "source", None)
+    here = user_source()
+    return UnexpectedTracerError(
+        "a traced value was used after the transformation that made it had ended",
+        op=tracer.interpreter.describe(),
+        value=tracer.type,
+        made_at=str(source) if source else tracer.origin() or "an argument of the function",
+        where=str(here) if here else None,
+        fix="return the value from the function instead of storing it in a global, attribute or list",
+    )
+
+
+def check_alive(x: Any) -> None:
+    """Raise UnexpectedTracerError for a tracer whose transformation has ended."""
+    if isinstance(x, Tracer) and not x.interpreter.alive:
+        raise leaked(x)
+
+
+def infer(op: Primitive, types: Sequence[ArrayType], params: dict[str, Any]) -> Any:
+    """op.type, with the op's name and the user's line put into an error."""
+    try:
+        return op.type(*types, **params)
+    except PlaitError as error:
+        if error.op is None:
+            error.op = op.name
+        if error.where is None and (source := context.source or user_source()):
+            error.where = str(source)
+        raise
+
+
+def current() -> Interpreter:
+    """The interpreter that receives ops now."""
+    return context.interpreter

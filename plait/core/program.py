@@ -1,0 +1,161 @@
+"""Program: what a traced function is made of. Var, Literal, Equation, Program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core.context import context
+from plait.core.primitive import Primitive
+from plait.core.source import Source
+from plait.core.types import ArrayType
+
+
+class Var:
+    """A value of a Program, named only when it is printed."""
+
+    __slots__ = ("type",)
+
+    def __init__(self, type: ArrayType):
+        self.type = type
+
+    def __repr__(self) -> str:
+        return f"Var({self.type})"
+
+
+class Literal:
+    """A scalar written into the Program."""
+
+    __slots__ = ("type", "value")
+
+    def __init__(self, value: np.ndarray | np.generic, type: ArrayType):
+        self.value, self.type = value, type
+
+    def __repr__(self) -> str:
+        return f"Literal({self.value})"
+
+
+Atom = Var | Literal
+
+
+class Equation:
+    """outputs = op[params] inputs, and the user's line it came from."""
+
+    __slots__ = ("inputs", "op", "outputs", "params", "source")
+
+    def __init__(
+        self,
+        op: Primitive,
+        inputs: Sequence[Atom],
+        params: dict[str, Any],
+        outputs: Sequence[Var],
+        source: Source | None,
+    ):
+        self.op, self.inputs, self.params = op, inputs, params
+        self.outputs, self.source = outputs, source
+
+    def __repr__(self) -> str:
+        return f"Equation({self.op.name})"
+
+
+class Program:
+    """A function of arrays as a list of equations; compares by identity and never changes.
+
+    `inputs` are variables, `outputs` variables or literals. A Program has no free variables: what a
+    function captured comes in as its first inputs. `memo` holds what was derived from the program
+    (its derivative, its executable), so that it lives exactly as long.
+    """
+
+    __slots__ = ("__weakref__", "equations", "inputs", "memo", "name", "names", "outputs")
+
+    def __init__(
+        self,
+        inputs: Sequence[Var],
+        equations: Sequence[Equation],
+        outputs: Sequence[Atom],
+        name: str = "",
+        names: Sequence[str] | None = None,
+    ):
+        self.inputs, self.equations, self.outputs = tuple(inputs), list(equations), tuple(outputs)
+        self.name = name
+        # The user's names of the inputs (params['w']), where they are known.
+        self.names = names
+        self.memo: dict[Any, Any] = {}
+
+    @property
+    def in_types(self) -> tuple[ArrayType, ...]:
+        return tuple(v.type for v in self.inputs)
+
+    @property
+    def out_types(self) -> tuple[ArrayType, ...]:
+        return tuple(v.type for v in self.outputs)
+
+    @property
+    def eqns(self) -> list[Equation]:
+        """JAX's name for the equations."""
+        return self.equations
+
+    def derived(self, key: Any, make: Callable[[], Any]) -> Any:
+        """The value kept in `memo` under a key, made if it is not there yet."""
+        try:
+            return self.memo[key]
+        except KeyError:
+            return self.memo.setdefault(key, make())
+
+    def __str__(self) -> str:
+        from plait.core.show import show_program
+
+        return show_program(self)
+
+    __repr__ = __str__
+
+
+def sub_programs(params: dict[str, Any]) -> list[Program]:
+    """The Programs among an equation's parameters."""
+    found = []
+    for value in params.values():
+        if isinstance(value, Program):
+            found.append(value)
+        elif isinstance(value, tuple):
+            found.extend(v for v in value if isinstance(v, Program))
+    return found
+
+
+def run_program(program: Program, *args: Any) -> tuple[Any, ...]:
+    """Bind every equation of a Program under the running interpreter; the results."""
+    env: dict[Var, Any] = dict(zip(program.inputs, args, strict=True))
+    before = context.source
+    process = context.interpreter.process
+    last_use = program.derived("last_use", lambda: _last_uses(program))
+    try:
+        for index, eqn in enumerate(program.equations):
+            xs = [env[a] if type(a) is Var else a.value for a in eqn.inputs]
+            context.source = eqn.source
+            ys = process(eqn.op, xs, eqn.params)
+            if eqn.op.multiple_results:
+                env.update(zip(eqn.outputs, ys, strict=True))
+            else:
+                env[eqn.outputs[0]] = ys
+            for var in last_use.get(index, ()):
+                # Free what is not needed any more: run eagerly, a program would keep all values.
+                env.pop(var, None)
+        return tuple(env[a] if type(a) is Var else a.value for a in program.outputs)
+    finally:
+        context.source = before
+
+
+def _last_uses(program: Program) -> dict[int, list[Var]]:
+    last: dict[Var, int] = {}
+    for index, eqn in enumerate(program.equations):
+        for var in (*eqn.inputs, *eqn.outputs):
+            if type(var) is Var:
+                last[var] = index
+    for var in program.outputs:
+        if type(var) is Var:
+            last.pop(var, None)
+    dying: dict[int, list[Var]] = {}
+    for var, index in last.items():
+        dying.setdefault(index, []).append(var)
+    return dying

@@ -1,0 +1,109 @@
+"""ArrayType: shape and dtype, the only abstract value; interned, so that types compare by identity.
+
+Dispatch builds its cache keys from these objects: one object per (shape, dtype, weak_type) makes
+hashing and comparing a key as cheap as hashing pointers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.dtypes import DType
+from plait.errors import ArgumentTypeError
+
+
+class ArrayType:
+    """The shape and dtype of an array, and whether its dtype is weak (from a Python scalar).
+
+    Make one with `ArrayType(shape, dtype, weak_type)`: equal arguments give the same object.
+    """
+
+    __slots__ = ("dtype", "ndim", "shape", "size", "weak_type")
+    shape: tuple[int, ...]
+    dtype: DType
+    weak_type: bool
+    ndim: int
+    size: int
+    _interned: dict[tuple, ArrayType] = {}
+
+    def __new__(cls, shape: Iterable[int], dtype: DType, weak_type: bool = False):
+        shape = tuple(shape)
+        key = (shape, dtype, weak_type)
+        self = cls._interned.get(key)
+        if self is None:
+            self = super().__new__(cls)
+            self.shape, self.dtype, self.weak_type = shape, dtype, weak_type
+            self.ndim, self.size = len(shape), math.prod(shape)
+            # setdefault: two threads that race get one object.
+            self = cls._interned.setdefault(key, self)
+        return self
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    def with_shape(self, shape: Iterable[int]) -> ArrayType:
+        return ArrayType(shape, self.dtype, self.weak_type)
+
+    def with_dtype(self, dtype: DType, weak_type: bool = False) -> ArrayType:
+        return ArrayType(self.shape, dtype, weak_type)
+
+    def strong(self) -> ArrayType:
+        """The same type, not weak."""
+        return ArrayType(self.shape, self.dtype, False) if self.weak_type else self
+
+    def tangent(self) -> ArrayType:
+        """The type of derivatives: the type itself for floats and complex, else float0."""
+        if self.dtype in dtypes.INEXACT:
+            return self
+        return ArrayType(self.shape, dtypes.float0)
+
+    def __reduce__(self):
+        return ArrayType, (self.shape, self.dtype, self.weak_type)
+
+    def __str__(self) -> str:
+        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+
+    def __repr__(self) -> str:
+        return f"ArrayType({self}{', weak_type=True' if self.weak_type else ''})"
+
+
+_SCALARS = (bool, int, float, complex)
+_scalar_types: dict[tuple[type, bool], ArrayType] = {}
+
+
+def scalar_type(value: Any) -> ArrayType:
+    """The weak type of a Python scalar."""
+    for kind in _SCALARS:
+        if isinstance(value, kind):
+            return ArrayType((), dtypes.scalar_dtype(kind), kind is not bool)
+    raise TypeError(type(value))
+
+
+def type_of(x: Any) -> ArrayType:
+    """The ArrayType of an array, tracer, NumPy array or Python scalar (as an array of plait has it).
+
+    Raises: ArgumentTypeError if x is none of these.
+    """
+    type_ = getattr(x, "type", None)
+    if isinstance(type_, ArrayType):
+        return type_
+    if isinstance(x, np.ndarray | np.generic):
+        dtype = dtypes.canonical(dtypes.as_dtype(x.dtype))
+        dtypes.check_supported(dtype, x=x)
+        return ArrayType(x.shape, dtype)
+    if isinstance(x, _SCALARS):
+        return scalar_type(x)
+    raise ArgumentTypeError(f"{type(x).__name__} is not an array", value=x)
+
+
+def is_array(x: Any) -> bool:
+    """Whether type_of(x) succeeds, up to unsupported dtypes."""
+    return isinstance(getattr(x, "type", None), ArrayType) or isinstance(
+        x, np.ndarray | np.generic | bool | int | float | complex
+    )

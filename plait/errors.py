@@ -1,0 +1,173 @@
+"""Every exception plait raises on purpose, and the one layout their messages share.
+
+    PlaitError
+    ├── ShapeError (ValueError, TypeError)        shapes, axes and sizes that do not fit
+    ├── DtypeError (TypeError)                    a dtype the operation does not take
+    ├── ArgumentError (ValueError)                any other value a function cannot use
+    ├── ArgumentTypeError (TypeError)             an argument that is not an array, a function, ...
+    ├── OutOfRangeError (IndexError)              an index or position outside its range
+    ├── IntegerOverflowError (OverflowError)      an integer the dtype cannot hold
+    ├── AxisNameError (NameError)                 an axis name no enclosing vmap or pmap binds
+    ├── ConcretizationTypeError (TypeError)       a traced value where Python needs a number
+    │   ├── TracerBoolConversionError
+    │   ├── TracerIntegerConversionError
+    │   └── TracerArrayConversionError
+    ├── NonConcreteBooleanIndexError (IndexError) a boolean index whose result has no static shape
+    ├── UnexpectedTracerError (RuntimeError)      a traced value used after its transformation ended
+    ├── MissingRuleError (TypeError)              an op that has no answer to a transformation
+    ├── NanError (FloatingPointError)             found by debug_nans
+    └── PlaitRuntimeError (RuntimeError)
+        ├── BackendError                          no such platform, device or plugin
+        ├── CompileError                          XLA refused a program
+        ├── OutOfMemory                           a device has no room
+        └── DonatedError                          use of an array whose buffer was given away
+
+A message is one line that says what is wrong, then one line each for what was given, where, and
+the cure:
+
+    permute: axes must name each axis of x once
+      x      float32[2,3,4]
+      axes   (0, 2)
+      where  train.py:41 in loss
+      fix    give all of 0..2, for example (2, 1, 0)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def describe(value: Any) -> str:
+    """Short text for a value in a message: arrays as dtype[shape], the rest by repr."""
+    type_ = getattr(value, "type", value)
+    shape, dtype = getattr(type_, "shape", None), getattr(type_, "dtype", None)
+    if isinstance(shape, tuple) and dtype is not None:
+        return f"{getattr(dtype, 'name', dtype)}[{','.join(map(str, shape))}]"
+    if isinstance(value, str):
+        return value
+    text = repr(value)
+    return text if len(text) <= 120 else text[:117] + "..."
+
+
+class PlaitError(Exception):
+    """Base of plait's own errors: a summary, what was given, where, and the cure.
+
+    Args:
+        summary: one line without a final full stop.
+        op: the operation or function the user called; `bind` fills it in for ops.
+        fix: what to do instead.
+        where: the user's line; filled in where an error passes through a traced program.
+        given: operands and parameters by name; arrays are shown as dtype[shape].
+    """
+
+    def __init__(
+        self,
+        summary: str,
+        *,
+        op: str | None = None,
+        fix: str | None = None,
+        where: str | None = None,
+        **given: Any,
+    ):
+        self.summary, self.op, self.fix, self.where = summary, op, fix, where
+        self.given = {name: describe(value) for name, value in given.items()}
+        super().__init__(summary)
+
+    def __str__(self) -> str:
+        rows = dict(self.given)
+        if self.where:
+            rows["where"] = self.where
+        if self.fix:
+            rows["fix"] = self.fix
+        width = max((len(name) for name in rows), default=0)
+        head = f"{self.op}: {self.summary}" if self.op else self.summary
+        return "\n".join([head, *(f"  {name:<{width}}  {text}" for name, text in rows.items())])
+
+    def __reduce__(self):
+        return _rebuild, (type(self), self.summary, self.op, self.fix, self.where, self.given)
+
+
+def _rebuild(cls, summary, op, fix, where, given):
+    error = cls(summary, op=op, fix=fix, where=where)
+    error.given = given
+    return error
+
+
+class ShapeError(PlaitError, ValueError, TypeError):
+    """Shapes, axes or sizes that do not fit together."""
+
+
+class DtypeError(PlaitError, TypeError):
+    """A dtype that the operation does not take, or dtypes that do not mix."""
+
+
+class ArgumentError(PlaitError, ValueError):
+    """A value that the function cannot use."""
+
+
+class ArgumentTypeError(PlaitError, TypeError):
+    """An argument of the wrong kind: not an array, not a function, not hashable."""
+
+
+class OutOfRangeError(PlaitError, IndexError):
+    """An index or position outside its range."""
+
+
+class IntegerOverflowError(PlaitError, OverflowError):
+    """An integer that its dtype cannot hold."""
+
+
+class AxisNameError(PlaitError, NameError):
+    """An axis name that no enclosing vmap or pmap binds."""
+
+
+class ConcretizationTypeError(PlaitError, TypeError):
+    """A traced value stands where Python needs its number."""
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """Python asked a traced value for its truth: `if`, `while`, `and`, `not`, `assert`."""
+
+
+class TracerIntegerConversionError(ConcretizationTypeError):
+    """Python asked a traced value for an int: `range(n)`, a shape, an index of a list."""
+
+
+class TracerArrayConversionError(ConcretizationTypeError):
+    """NumPy asked a traced value for its data."""
+
+
+class NonConcreteBooleanIndexError(PlaitError, IndexError):
+    """A traced boolean mask as index: the shape of the result would depend on its values."""
+
+
+class UnexpectedTracerError(PlaitError, RuntimeError):
+    """A traced value was kept and used after the transformation that made it had ended."""
+
+
+class MissingRuleError(PlaitError, TypeError, NotImplementedError):
+    """An op has no answer to a transformation's question."""
+
+
+class NanError(PlaitError, FloatingPointError):
+    """A NaN or infinity that debug_nans or debug_infs found."""
+
+
+class PlaitRuntimeError(PlaitError, RuntimeError):
+    """Something went wrong while a program was compiled or ran."""
+
+
+class BackendError(PlaitRuntimeError):
+    """No such platform, device or plugin, or it cannot be changed any more."""
+
+
+class CompileError(PlaitRuntimeError):
+    """XLA refused a program."""
+
+
+class OutOfMemory(PlaitRuntimeError):
+    """A device has no room for a buffer."""
+
+
+class DonatedError(PlaitRuntimeError):
+    """Use of an array whose buffer was given away or deleted."""

@@ -1,0 +1,64 @@
+"""A Program cut into its known and its linear part: what reverse mode does to sub-programs.
+
+The cut is made by running the Program under a Linearizer over a Stager: the Stager's Program is the
+known part, the Linearizer's the linear part, and what the second captures of the first are the
+residuals.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from plait.core.context import context, running
+from plait.core.program import Literal, Program, Var, run_program
+from plait.core.stage import Stager
+from plait.interpreters.linearize import Linearizer
+
+
+class Split(NamedTuple):
+    """known:  known inputs -> known results, then residuals.
+    linear: residuals, then linear inputs -> linear results.
+    out_linear: which of the Program's results come from the linear part."""
+
+    known: Program
+    linear: Program
+    out_linear: tuple[bool, ...]
+    residuals: int
+
+
+def split_program(
+    program: Program, linear: tuple[bool, ...], force_linear: tuple[bool, ...] | None = None
+) -> Split:
+    """Cut a Program whose inputs marked in `linear` are tangents.
+
+    Results marked in `force_linear` come from the linear part in any case (a loop's carry that is
+    linear only from the second round on).
+    """
+
+    def make() -> Split:
+        stager = Stager(context.interpreter, "linearize", program.name)
+        linearizer = Linearizer(stager, "linearize", program.name)
+        args = [
+            (linearizer if is_linear else stager).argument(v.type)
+            for v, is_linear in zip(program.inputs, linear, strict=True)
+        ]
+        with running(linearizer):
+            ys = run_program(program, *args)
+        out_linear = tuple(linearizer.is_linear(y) for y in ys)
+        if force_linear is not None:
+            out_linear = tuple(a or b for a, b in zip(out_linear, force_linear, strict=True))
+        linear_program, residuals = linearizer.finish(
+            [y for y, is_linear in zip(ys, out_linear, strict=True) if is_linear],
+            f"linear_{program.name}",
+        )
+        known_ys = [y for y, is_linear in zip(ys, out_linear, strict=True) if not is_linear]
+        known, captured = stager.finish([*known_ys, *residuals], program.name)
+        assert not captured
+        return Split(known, linear_program, out_linear, len(residuals))
+
+    return program.derived(("split", linear, force_linear), make)
+
+
+def is_input(program: Program, atom: Var | Literal) -> bool:
+    """Whether a result of a Program is one of its inputs, passed through."""
+    return isinstance(atom, Var) and atom in set(program.inputs)
