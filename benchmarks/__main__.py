@@ -1,0 +1,71 @@
+"""The command: `python -m benchmarks [--quick] [names...]`."""
+
+import argparse
+import importlib.util
+from time import perf_counter
+
+from rich.console import Console
+
+from benchmarks.compare import LIBRARIES, compare
+from benchmarks.registry import load_all
+from benchmarks.report import machine, terminal_table, write_markdown
+
+
+def parse():
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks", description="Run the same programs on plait and JAX, in turn."
+    )
+    parser.add_argument("names", nargs="*", help="groups, or parts of the names of workloads")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds, only short workloads")
+    parser.add_argument("--rounds", type=int, help="measurements of each (default 5; quick: 2)")
+    parser.add_argument("--markdown", metavar="FILE", help="write the table into this file")
+    parser.add_argument("--list", action="store_true", help="show the workloads and run none")
+    return parser.parse_args()
+
+
+def chosen(workloads, options):
+    def wanted(workload):
+        if options.names:
+            return any(n == workload.group or n in workload.name for n in options.names)
+        return workload.quick or not options.quick
+
+    return [workload for workload in workloads.values() if wanted(workload)]
+
+
+def main():
+    options = parse()
+    console = Console(highlight=False)
+    workloads = chosen(load_all(), options)
+    if options.list or not workloads:
+        for workload in workloads:
+            console.print(f"{workload.group:10} {workload.name}")
+        if not workloads:
+            console.print("no workload has such a name; --list shows them")
+        return
+
+    libraries = [name for name in LIBRARIES if importlib.util.find_spec(name)]
+    if missing := set(LIBRARIES) - set(libraries):
+        console.print(
+            f"not installed, left out: {', '.join(missing)} (pip install 'plait\\[bench]')"
+        )
+
+    console.print(machine())
+    rounds = options.rounds or (2 if options.quick else 5)
+    start = perf_counter()
+    comparisons = []
+    for number, workload in enumerate(workloads, 1):
+        with console.status(f"{number}/{len(workloads)}  {workload.name}"):
+            comparisons.append(compare(workload, libraries, rounds=rounds))
+    console.print(terminal_table(comparisons, libraries))
+
+    judged = [comparison.met for comparison in comparisons if comparison.met is not None]
+    console.print(
+        f"{sum(judged)} of {len(judged)} budgets met; {len(comparisons)} workloads,"
+        f" {rounds} rounds, {perf_counter() - start:.0f} s"
+    )
+    if options.markdown:
+        write_markdown(options.markdown, comparisons, libraries)
+
+
+if __name__ == "__main__":
+    main()
