@@ -84,8 +84,7 @@ def _start(name: str) -> Client:
     if name not in plugins.EXTRAS and name not in plugins.installed():
         raise BackendError(
             f"there is no platform {name!r}",
-            available=", ".join(_available()),
-            fix="name one of the available platforms",
+            fix=f"name one that is available here: {', '.join(_available())}",
         )
     return xla.make_plugin_client(name)
 

@@ -58,6 +58,15 @@ class Capsule:
         return (CPU, 0)
 
 
+def device_name(platform: str, number: int) -> tuple[int, int]:
+    """DLPack's device type and number for a device of XLA's."""
+    if platform == "cpu":
+        return (CPU, 0)
+    if platform in ("gpu", "cuda"):
+        return (CUDA, number)
+    raise BackendError(f"DLPack has no name for {platform} devices")
+
+
 def _tensor(capsule: Any) -> _Tensor:
     return _Tensor.from_address(_get_pointer(capsule, b"dltensor"))
 

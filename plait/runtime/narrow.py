@@ -10,6 +10,8 @@ import re
 
 import numpy as np
 
+from plait.runtime.tiling import Shape, Tiling
+
 _MLIR_FLOATS = {
     "float4_e2m1fn": "f4E2M1FN",
     "float6_e2m3fn": "f6E2M3FN",
@@ -33,12 +35,7 @@ def wide_dtype(dtype: np.dtype) -> np.dtype:
     return np.dtype(np.uint8 if integer[1] else np.int8)
 
 
-def widening_program(
-    mesh_shape: tuple[int, ...],
-    dim_axes: tuple[tuple[int, ...], ...],
-    shape: tuple[int, ...],
-    dtype: np.dtype,
-) -> str:
+def widening_program(tiling: Tiling, shape: Shape, dtype: np.dtype) -> str:
     """StableHLO that converts a narrow array to its wide dtype where it lies."""
     dims = "".join(f"{n}x" for n in shape)
     integer = _INTEGER.fullmatch(dtype.name)
@@ -48,11 +45,11 @@ def widening_program(
         sign = "ui" if integer[1] else "i"
         narrow, wide = f"{sign}{integer[2]}", f"{sign}8"
     old, new = f"tensor<{dims}{narrow}>", f"tensor<{dims}{wide}>"
-    axes = ", ".join(f'"m{a}"={n}' for a, n in enumerate(mesh_shape))
-    split = [", ".join(f'"m{a}"' for a in group) for group in dim_axes or [()] * len(shape)]
+    axes = ", ".join(f'"m{a}"={n}' for a, n in enumerate(tiling.mesh_shape))
+    split = [", ".join(f'"m{a}"' for a in group) for group in tiling.dim_axes or [()] * len(shape)]
     spec = ", ".join("{" + group + "}" for group in split)
     note = f"{{sdy.sharding = #sdy.sharding<@mesh, [{spec}]>}}"
-    count = int(np.prod(mesh_shape))
+    count = int(np.prod(tiling.mesh_shape))
     return f"""module @widen attributes {{mhlo.num_partitions = {count} : i32}} {{
 sdy.mesh @mesh = <[{axes}]>
 func.func public @main(%x: {old} {note}) -> ({new} {note}) {{

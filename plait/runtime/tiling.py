@@ -18,18 +18,16 @@ Shape = tuple[int, ...]
 class Tiling:
     """Which part of an array each position of a mesh holds."""
 
-    mesh_shape: Shape
-    dim_axes: tuple[Shape, ...]
-    parts: Shape
-    is_replicated: bool
+    __slots__ = ("dim_axes", "is_replicated", "mesh_shape", "parts")
 
-    def _set_tiling(self, mesh_shape: Shape, dim_axes: tuple[Shape, ...]) -> None:
+    def __init__(self, mesh_shape: Shape, dim_axes: tuple[Shape, ...]) -> None:
         used = [a for axes in dim_axes for a in axes]
         if len(set(used)) < len(used) or not set(used) <= set(range(len(mesh_shape))):
             raise ArgumentError(
                 "each mesh axis can split at most one dimension", mesh=mesh_shape, dim_axes=dim_axes
             )
         self.mesh_shape, self.dim_axes = mesh_shape, dim_axes
+        # Into how many parts each dimension is cut.
         self.parts = tuple(math.prod(mesh_shape[a] for a in axes) for axes in dim_axes)
         self.is_replicated = math.prod(self.parts) == 1
 

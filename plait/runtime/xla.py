@@ -61,8 +61,6 @@ else:
 _LIBRARY = Path(_jax.__file__).parent / "libjax_common.so"
 
 
-# --- trees ----------------------------------------------------------------------------------------
-
 DictKey = _jax.pytree.DictKey
 SequenceKey = _jax.pytree.SequenceKey
 GetAttrKey = _jax.pytree.GetAttrKey
@@ -172,41 +170,54 @@ class _Aval:
         self.shape, self.dtype, self.weak_type = shape, dtype, False
 
 
-class Sharding(_jax.Sharding, Tiling):
-    """Which part of an array each device holds: make one with `single`, `tiled` or `replicated`."""
+class Sharding(_jax.Sharding):
+    """Which part of an array each device holds: make one with `single`, `tiled` or `replicated`.
+
+    `tiling` has the arithmetic; it is a part, not a base, because jaxlib allows one base only.
+    """
 
     # At class level, since jax may put read-only properties of these names on the base class.
     _internal_device_list: Any = None
     memory_kind: str | None = None
     num_devices: int = 1
+    devices: tuple[Device, ...] = ()
+    tiling: Tiling = Tiling((), ())
+    is_replicated: bool = True
 
-    def __init__(
-        self, devices: tuple[Device, ...], mesh_shape: Shape, dim_axes: tuple[Shape, ...]
-    ) -> None:
+    def __init__(self, devices: tuple[Device, ...], tiling: Tiling) -> None:
         super().__init__()
-        if math.prod(mesh_shape) != len(devices):
+        if math.prod(tiling.mesh_shape) != len(devices):
             raise ShapeError(
                 "a mesh needs one device for each of its positions",
-                mesh=mesh_shape,
+                mesh=tiling.mesh_shape,
                 devices=len(devices),
             )
-        self._set_tiling(mesh_shape, dim_axes)
         self._internal_device_list = _jax.DeviceList(devices)
         self.num_devices, self.devices = len(devices), devices
-        self._hlo = self._hlo_sharding()
-
-    def _hlo_sharding(self) -> Any:
-        if self.is_replicated:
-            return _hlo.HloSharding.replicate()
-        parts, order, copies = self.tiles()
-        kinds = []
-        if copies > 1:
-            parts.append(copies)
-            kinds.append(_hlo.OpSharding.Type.REPLICATED)
-        return _hlo.HloSharding.iota_tile(parts, list(self.mesh_shape), order, kinds)
+        self.tiling, self.is_replicated = tiling, tiling.is_replicated
+        self._hlo = _hlo_sharding(tiling)
 
     def _to_xla_hlo_sharding(self, ndim: int) -> Any:
         return self._hlo
+
+    def shard_shape(self, shape: Shape) -> Shape:
+        """The shape of one device's part. Raises ShapeError if a dimension does not divide."""
+        return self.tiling.shard_shape(shape)
+
+    def index(self, k: int, shape: Shape) -> tuple[slice, ...]:
+        """Where the part of device k lies in the whole array."""
+        return self.tiling.index(k, shape)
+
+
+def _hlo_sharding(tiling: Tiling) -> Any:
+    if tiling.is_replicated:
+        return _hlo.HloSharding.replicate()
+    parts, order, copies = tiling.tiles()
+    kinds = []
+    if copies > 1:
+        parts.append(copies)
+        kinds.append(_hlo.OpSharding.Type.REPLICATED)
+    return _hlo.HloSharding.iota_tile(parts, list(tiling.mesh_shape), order, kinds)
 
 
 _shardings: dict[Any, Sharding] = {}
@@ -216,7 +227,7 @@ def single(device: Device) -> Sharding:
     """The whole array on one device."""
     sharding = _shardings.get(device)
     if sharding is None:
-        sharding = _shardings.setdefault(device, Sharding((device,), (1,), ()))
+        sharding = _shardings.setdefault(device, Sharding((device,), Tiling((1,), ())))
     return sharding
 
 
@@ -225,7 +236,7 @@ def tiled(devices: Sequence[Device], mesh_shape: Shape, dim_axes: tuple[Shape, .
     key = (tuple(devices), tuple(mesh_shape), tuple(map(tuple, dim_axes)))
     sharding = _shardings.get(key)
     if sharding is None:
-        sharding = _shardings.setdefault(key, Sharding(*key))
+        sharding = _shardings.setdefault(key, Sharding(key[0], Tiling(*key[1:])))
     return sharding
 
 
@@ -413,7 +424,7 @@ def _owner(buf: Buffer, k: int = 0) -> Buffer:
     if k:
         devices = sharding.devices
         # Any sharding with parts of this size will do; only its order of devices is looked at.
-        sharding = Sharding(devices[k:] + devices[:k], sharding.mesh_shape, sharding.dim_axes)
+        sharding = Sharding(devices[k:] + devices[:k], sharding.tiling)
     return _jax.reorder_shards(buf, sharding, _REUSE)
 
 
@@ -428,7 +439,7 @@ def _read_narrow(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
     reader = _narrow_readers.get((sharding, shape, dtype))
     if reader is None:
         reader = _narrow_readers[sharding, shape, dtype] = compile(
-            widening_program(sharding.mesh_shape, sharding.dim_axes, shape, dtype),
+            widening_program(sharding.tiling, shape, dtype),
             sharding.devices,
             num_partitions=sharding.num_devices,
             out_types=[(shape, wide)],
@@ -458,11 +469,7 @@ def to_dlpack(buf: Buffer, *, stream: int | None = None) -> Any:
 
 def dlpack_device(device: Device) -> tuple[int, int]:
     """DLPack's name for a device: every CPU device is (1, 0), CUDA device k is (2, k)."""
-    if device.platform == "cpu":
-        return (dlpack.CPU, 0)
-    if device.platform in ("gpu", "cuda"):
-        return (dlpack.CUDA, device.local_hardware_id)
-    raise BackendError(f"DLPack has no name for {device.platform} devices")
+    return dlpack.device_name(device.platform, device.local_hardware_id)
 
 
 def from_dlpack(source: Any, device: Device) -> tuple[Buffer, np.dtype]:
