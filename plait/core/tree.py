@@ -1,0 +1,336 @@
+"""Nested containers of arrays: flatten, rebuild, paths, prefixes; and registration of classes.
+
+The flattening itself is jaxlib's C++ (through runtime/xla.py, which lies below everything), in a
+registry of plait's own: tuples, lists, dicts (keys sorted), namedtuples and None are containers,
+everything else is a leaf unless its class is registered here.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any
+
+from plait.errors import ArgumentError, ArgumentTypeError, PlaitError
+
+from plait.runtime.xla import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    PyTreeDef,
+    SequenceKey,
+    pytree_registry,
+)
+
+_raw_flatten = pytree_registry.flatten
+KeyPath = tuple[Any, ...]
+
+# class -> (flatten with keys, or None, flatten), for paths and one-level looks.
+_classes: dict[type, Callable[[Any], tuple[Iterable[Any], Any]] | None] = {}
+
+
+def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], PyTreeDef]:
+    """(leaves, structure). Raises ArgumentError for containers that hold themselves."""
+    try:
+        return _raw_flatten(tree, is_leaf) if is_leaf is not None else _raw_flatten(tree)
+    except RecursionError:
+        raise ArgumentError(
+            "a container holds itself, or is nested too deeply", fix="pass a finite tree"
+        ) from None
+
+
+def unflatten(structure: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """The tree of a structure with the given leaves."""
+    return structure.unflatten(leaves)
+
+
+def leaves(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """The leaves of a tree, from left to right."""
+    return flatten(tree, is_leaf)[0]
+
+
+def structure(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> PyTreeDef:
+    """The structure of a tree."""
+    return flatten(tree, is_leaf)[1]
+
+
+def map(
+    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """f of the leaves of one tree, or of trees of one structure, in that structure."""
+    first, shape = flatten(tree, is_leaf)
+    others = [flatten_up_to(shape, r, "tree.map") for r in rest]
+    return shape.unflatten(f(*xs) for xs in zip(first, *others, strict=True))
+
+
+def flatten_up_to(shape: PyTreeDef, tree: Any, op: str | None = None) -> list[Any]:
+    """The sub-trees of a tree at the leaves of a structure. Raises ArgumentError if it differs."""
+    try:
+        return shape.flatten_up_to(tree)
+    except (ValueError, TypeError) as error:
+        raise ArgumentError(
+            "the trees have different structures", op=op, expected=str(shape),
+            got=str(structure(tree)), detail=str(error).splitlines()[0],
+        ) from None
+
+
+def flatten_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """([(path, leaf), ...], structure)."""
+    pairs, shape = pytree_registry.flatten_with_path(tree, is_leaf)
+    return [(tuple(path), leaf) for path, leaf in pairs], shape
+
+
+def keystr(path: Sequence[Any], *, simple: bool = False, separator: str = "") -> str:
+    """The text of a path: ['w'][0].bias, or w/0/bias with simple=True, separator='/'."""
+    if not simple:
+        return separator.join(str(key) for key in path)
+    return separator.join(_simple(key) for key in path)
+
+
+def _simple(key: Any) -> str:
+    for name in ("key", "idx", "name"):
+        if hasattr(key, name):
+            return str(getattr(key, name))
+    return str(key)
+
+
+def leaf_names(tree: Any, name: str) -> list[str]:
+    """How a user would write each leaf of an argument: params['w'][0]."""
+    return [name + keystr(path) for path, _ in flatten_with_path(tree)[0]]
+
+
+def broadcast_prefix(prefix: Any, tree: Any, what: str, op: str | None = None) -> list[Any]:
+    """One leaf of `prefix` for each leaf of `tree`; None is a leaf of the prefix.
+
+    Raises: ArgumentError naming `what` if prefix is not a prefix of the tree.
+    """
+    flat, shape = flatten(prefix, lambda x: x is None)
+    if len(flat) == 1 and shape.num_nodes == 1:
+        return flat * structure(tree).num_leaves
+    try:
+        parts = shape.flatten_up_to(tree)
+    except (ValueError, TypeError):
+        raise prefix_error(prefix, tree, what, op) from None
+    out: list[Any] = []
+    for value, part in zip(flat, parts, strict=True):
+        out.extend([value] * structure(part).num_leaves)
+    return out
+
+
+def prefix_error(prefix: Any, tree: Any, what: str, op: str | None = None) -> PlaitError:
+    """The first place where `prefix` does not fit `tree`, in words."""
+    where, problem = _first_mismatch(prefix, tree, "")
+    place = f"at {what}{where}: " if where else ""
+    return ArgumentError(
+        f"{what} does not fit the tree it describes: {place}{problem}",
+        op=op,
+        fix=f"give {what} one value, or a tree whose containers match",
+    )
+
+
+def _first_mismatch(prefix: Any, tree: Any, where: str) -> tuple[str, str]:
+    if prefix is None or _is_leaf(prefix):
+        return where, "a value that fits"
+    if isinstance(prefix, tuple | list) and isinstance(tree, tuple | list):
+        if len(prefix) != len(tree):
+            return where, f"{_count(len(prefix), 'entry')} given, {len(tree)} needed"
+        if type(prefix) is not type(tree):
+            return where, f"a {type(prefix).__name__} given, a {type(tree).__name__} needed"
+        for k, (p, t) in enumerate(zip(prefix, tree, strict=True)):
+            if not _fits(p, t):
+                return _first_mismatch(p, t, f"{where}[{k}]")
+    if isinstance(prefix, dict) and isinstance(tree, dict):
+        if set(prefix) != set(tree):
+            return where, f"keys {sorted(map_str(prefix))} given, {sorted(map_str(tree))} needed"
+        for k in prefix:
+            if not _fits(prefix[k], tree[k]):
+                return _first_mismatch(prefix[k], tree[k], f"{where}[{k!r}]")
+    kind = "a leaf" if _is_leaf(tree) else f"a {type(tree).__name__}"
+    return where, f"a {type(prefix).__name__} given, {kind} needed"
+
+
+def map_str(keys: Iterable[Any]) -> list[str]:
+    return [repr(k) for k in keys]
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} entries" if word == "entry" else f"{n} {word}s"
+
+
+def _is_leaf(tree: Any) -> bool:
+    return flatten(tree)[1].num_nodes == 1 and tree is not None
+
+
+def _fits(prefix: Any, tree: Any) -> bool:
+    try:
+        flatten(prefix, lambda x: x is None)[1].flatten_up_to(tree)
+    except (ValueError, TypeError):
+        return False
+    return True
+
+
+# --- registration
+
+
+def register_node(
+    cls: type,
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Hashable]],
+    unflatten_func: Callable[[Any, Iterable[Any]], Any],
+    flatten_with_keys_func: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]] | None = None,
+) -> None:
+    """Make a class a container.
+
+    flatten_func(node) -> (children, static data); unflatten_func(data, children) -> node.
+    Raises: ArgumentError if the class is one already.
+    """
+    if not isinstance(cls, type):
+        raise ArgumentTypeError("only a class can be registered as a container", got=cls)
+    if cls in _classes:
+        raise ArgumentError(f"{cls.__name__} is registered as a container already")
+    try:
+        pytree_registry.register_node(cls, flatten_func, unflatten_func, flatten_with_keys_func)
+    except ValueError as error:
+        raise ArgumentError(f"{cls.__name__} is registered as a container already") from error
+    _classes[cls] = flatten_with_keys_func
+
+
+def register_node_class(cls: type) -> type:
+    """Class decorator: the class has methods tree_flatten() and tree_unflatten(data, children)."""
+    register_node(cls, lambda node: node.tree_flatten(), cls.tree_unflatten)
+    return cls
+
+
+def register_with_keys(
+    cls: type,
+    flatten_with_keys: Callable[[Any], tuple[Iterable[tuple[Any, Any]], Any]],
+    unflatten_func: Callable[[Any, Iterable[Any]], Any],
+    flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
+) -> None:
+    """Make a class a container whose children have keys: flatten gives ((key, child), ...), data."""
+
+    def plain(node: Any) -> tuple[list[Any], Any]:
+        pairs, data = flatten_with_keys(node)
+        return [child for _, child in pairs], data
+
+    register_node(cls, flatten_func or plain, unflatten_func, flatten_with_keys)
+
+
+def register_with_keys_class(cls: type) -> type:
+    """Class decorator: methods tree_flatten_with_keys() and tree_unflatten(data, children)."""
+    plain = cls.tree_flatten if hasattr(cls, "tree_flatten") else None
+    register_with_keys(
+        cls,
+        lambda node: node.tree_flatten_with_keys(),
+        cls.tree_unflatten,
+        plain and (lambda node: node.tree_flatten()),
+    )
+    return cls
+
+
+def register_dataclass(
+    cls: type,
+    data_fields: Sequence[str] | None = None,
+    meta_fields: Sequence[str] | None = None,
+    drop_fields: Sequence[str] = (),
+) -> type:
+    """Make a dataclass a container: data fields are children, meta fields static (hashable).
+
+    Without lists, fields declared with metadata {'static': True} are static. Returns the class.
+    """
+    if data_fields is None or meta_fields is None:
+        if not dataclasses.is_dataclass(cls):
+            raise ArgumentTypeError("data_fields and meta_fields are needed", got=cls)
+        fields = [f for f in dataclasses.fields(cls) if f.init and f.name not in drop_fields]
+        meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
+        data_fields = [f.name for f in fields if f.name not in meta_fields]
+    if dataclasses.is_dataclass(cls):
+        names = {f.name for f in dataclasses.fields(cls) if f.init} - set(drop_fields)
+        if names != set(data_fields) | set(meta_fields):
+            raise ArgumentError(
+                f"the fields of {cls.__name__} are not the data and meta fields given",
+                fields=sorted(names),
+                data_fields=list(data_fields),
+                meta_fields=list(meta_fields),
+            )
+    data, meta = tuple(data_fields), tuple(meta_fields)
+
+    def pairs(node: Any) -> tuple[list[tuple[Any, Any]], tuple]:
+        children = [(GetAttrKey(n), getattr(node, n)) for n in data]
+        return children, tuple(getattr(node, n) for n in meta)
+
+    def plain(node: Any) -> tuple[list[Any], tuple]:
+        return [getattr(node, n) for n in data], tuple(getattr(node, n) for n in meta)
+
+    def rebuild(values: tuple, children: Iterable[Any]) -> Any:
+        return cls(**dict(zip(meta, values, strict=True)), **dict(zip(data, children, strict=True)))
+
+    register_with_keys(cls, pairs, rebuild, plain)
+    return cls
+
+
+def register_static(cls: type) -> type:
+    """Make a class a container without children: its instances are static and compare by ==."""
+    register_node(cls, lambda node: ((), node), lambda node, _: node)
+    return cls
+
+
+class Partial:
+    """functools.partial whose bound arguments are children of a tree, so that it can be passed
+    through transformations."""
+
+    def __init__(self, func: Callable[..., Any], *args: Any, **keywords: Any):
+        self.func, self.args, self.keywords = func, args, keywords
+
+    def __call__(self, *args: Any, **keywords: Any) -> Any:
+        return self.func(*self.args, *args, **{**self.keywords, **keywords})
+
+    def __repr__(self) -> str:
+        return f"Partial({self.func!r}, *{self.args!r}, **{self.keywords!r})"
+
+
+register_node(
+    Partial,
+    lambda p: ((p.args, p.keywords), p.func),
+    lambda func, children: (lambda a, k: Partial(func, *a, **k))(*children),
+)
+register_with_keys(
+    collections.OrderedDict,
+    lambda d: ([(DictKey(k), v) for k, v in d.items()], tuple(d)),
+    lambda keys, values: collections.OrderedDict(zip(keys, values, strict=True)),
+    lambda d: (list(d.values()), tuple(d)),
+)
+register_with_keys(
+    collections.defaultdict,
+    lambda d: ([(DictKey(k), d[k]) for k in sorted(d)], (d.default_factory, tuple(sorted(d)))),
+    lambda data, values: collections.defaultdict(data[0], zip(data[1], values, strict=True)),
+    lambda d: ([d[k] for k in sorted(d)], (d.default_factory, tuple(sorted(d)))),
+)
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyPath",
+    "Partial",
+    "PyTreeDef",
+    "SequenceKey",
+    "broadcast_prefix",
+    "flatten",
+    "flatten_up_to",
+    "flatten_with_path",
+    "keystr",
+    "leaf_names",
+    "leaves",
+    "map",
+    "register_dataclass",
+    "register_node",
+    "register_node_class",
+    "register_static",
+    "register_with_keys",
+    "register_with_keys_class",
+    "structure",
+    "unflatten",
+]
