@@ -1,0 +1,765 @@
+"""Slice, pad, concatenate, split, dynamic_slice and its update; and what is made of them.
+
+Start indices of the dynamic ops may have any integer dtype, and differ in it; they are clamped so
+that the block lies inside the operand.
+"""
+
+from __future__ import annotations
+
+import builtins
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.primitive import Linear, LinearOperand, register, zeros_of
+from plait.core.sample import booleans, integers, real
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, OutOfRangeError, ShapeError
+from plait.ops.arithmetic import add, convert_element_type, sub
+from plait.ops.axes import (
+    broadcast_in_dim,
+    check_shape,
+    expand_dims,
+    normalise_axes,
+    normalise_axis,
+    reduce_sum,
+    reshape,
+)
+
+
+def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
+    """A sequence of static ints as a tuple. Raises ArgumentTypeError."""
+    try:
+        return tuple(operator.index(v) for v in values)
+    except TypeError:
+        raise ArgumentTypeError(f"{name} is a sequence of ints", op=op, **{name: values}) from None
+
+
+def add_rows(x: Any, is_mapped: bool, size: int) -> Any:
+    """Give x a batch axis of the size, first, by repeating it, unless it has one."""
+    if is_mapped:
+        return x
+    shape = type_of(x).shape
+    return broadcast_in_dim(x, (size, *shape), tuple(range(1, len(shape) + 1)))
+
+
+class Slice(Linear):
+    """The elements start, start + stride, ... below limit along every axis. StableHLO: slice."""
+
+    name = "slice"
+
+    def type(self, x, *, starts, limits, strides):
+        if not len(starts) == len(limits) == len(strides) == x.ndim:
+            raise ShapeError(
+                "needs one start, limit and stride for each axis of x",
+                x=x,
+                starts=starts,
+                limits=limits,
+                strides=strides,
+            )
+        for n, a, b, s in zip(x.shape, starts, limits, strides, strict=True):
+            if not 0 <= a <= b <= n or s < 1:
+                raise ShapeError(
+                    "needs 0 <= start <= limit <= size and stride >= 1 along every axis",
+                    x=x,
+                    starts=starts,
+                    limits=limits,
+                    strides=strides,
+                )
+        return x.with_shape(
+            -((a - b) // s) for a, b, s in zip(starts, limits, strides, strict=True)
+        )
+
+    def numpy(self, x, *, starts, limits, strides):
+        return x[tuple(map(builtins.slice, starts, limits, strides))]
+
+    def transpose(self, ct, x, *, starts, limits, strides):
+        padding = []
+        for n, a, s, m in zip(x.shape, starts, strides, type_of(ct).shape, strict=True):
+            end = a + 1 + (m - 1) * s if m else a
+            padding.append((a, n - end, s - 1))
+        return (pad_p.bind(ct, np.zeros((), x.dtype), padding=tuple(padding)),)
+
+    def batch(self, frame, xs, mapped, *, starts, limits, strides):
+        y = self.bind(
+            xs[0], starts=(0, *starts), limits=(frame.size, *limits), strides=(1, *strides)
+        )
+        return y, True
+
+    def lower(self, b, x, *, starts, limits, strides):
+        return b.slice(x, starts, limits, strides)
+
+    def samples(self):
+        yield (real(4, 5),), {"starts": (1, 0), "limits": (3, 5), "strides": (1, 2)}
+        yield (real(7),), {"starts": (1,), "limits": (6,), "strides": (3,)}
+        yield (real(3, 2),), {"starts": (1, 1), "limits": (1, 2), "strides": (1, 1)}
+        yield (booleans(5),), {"starts": (2,), "limits": (5,), "strides": (1,)}
+
+
+slice_p = register(Slice())
+
+
+def slice(  # lax's name
+    operand: Any,
+    start_indices: Sequence[int],
+    limit_indices: Sequence[int],
+    strides: Sequence[int] | None = None,
+) -> Any:
+    """Take operand[start:limit:stride] along every axis; no negative indices. Raises ShapeError."""
+    shape = type_of(operand).shape
+    starts = ints(start_indices, "slice", "start_indices")
+    limits = ints(limit_indices, "slice", "limit_indices")
+    steps = (1,) * len(shape) if strides is None else ints(strides, "slice", "strides")
+    if starts == (0,) * len(shape) and limits == shape and steps == (1,) * len(shape):
+        return operand
+    return slice_p.bind(operand, starts=starts, limits=limits, strides=steps)
+
+
+class Pad(Linear):
+    """Put fill around and between the elements of x. StableHLO: pad.
+
+    `padding` has (low, high, interior) for each axis; negative low and high take elements away.
+    """
+
+    name = "pad"
+
+    def type(self, x, fill, *, padding):
+        if fill.shape:
+            raise ShapeError("the value to pad with is a scalar", x=x, padding_value=fill)
+        if fill.dtype != x.dtype:
+            raise DtypeError("x and the value to pad with differ in dtype", x=x, padding_value=fill)
+        if len(padding) != x.ndim:
+            raise ShapeError(
+                "needs (low, high, interior) for each axis of x", x=x, padding_config=padding
+            )
+        shape = tuple(
+            low + n + max(n - 1, 0) * interior + high
+            for n, (low, high, interior) in zip(x.shape, padding, strict=True)
+        )
+        if any(interior < 0 for _, _, interior in padding):
+            raise ShapeError("interior padding is at least 0", x=x, padding_config=padding)
+        if any(n < 0 for n in shape):
+            raise ShapeError(
+                "negative padding takes away more elements than there are",
+                x=x,
+                padding_config=padding,
+            )
+        return ArrayType(shape, x.dtype, x.weak_type and fill.weak_type)
+
+    def numpy(self, x, fill, *, padding):
+        # First with the ends as they are, then cropped where the padding is negative.
+        shape = [
+            max(low, 0) + n + max(n - 1, 0) * interior + max(high, 0)
+            for n, (low, high, interior) in zip(x.shape, padding, strict=True)
+        ]
+        whole = np.full(shape, fill, dtype=x.dtype)
+        inner = tuple(
+            builtins.slice(max(low, 0), max(low, 0) + n + max(n - 1, 0) * interior, interior + 1)
+            for n, (low, _, interior) in zip(x.shape, padding, strict=True)
+        )
+        whole[inner] = x
+        crop = tuple(
+            builtins.slice(max(-low, 0), n - max(-high, 0))
+            for n, (low, high, _) in zip(shape, padding, strict=True)
+        )
+        return whole[crop]
+
+    def transpose(self, ct, x, fill, *, padding):
+        undo = tuple((-low, -high, 0) for low, high, _ in padding)
+        # With x empty along an axis, the axis of ct holds nothing of x, and `undo` leaves 0.
+        back = pad_p.bind(ct, np.zeros((), x.dtype), padding=undo)
+        back = slice(
+            back,
+            (0,) * x.ndim,
+            type_of(back).shape,
+            tuple(interior + 1 for _, _, interior in padding),
+        )
+        ct_x = back if isinstance(x, LinearOperand) else None
+        ct_fill = None
+        if isinstance(fill, LinearOperand):
+            everything = range(x.ndim)
+            ct_fill = sub(reduce_sum(ct, everything), reduce_sum(back, everything))
+        return ct_x, ct_fill
+
+    def batch(self, frame, xs, mapped, *, padding):
+        x, fill = xs
+        rows = ((0, 0, 0), *padding)
+        if not mapped[1]:
+            return self.bind(x, fill, padding=rows), True
+        # One value for each row: pad with anything, and write the rows' values over it.
+        from plait.ops.compare import select
+
+        x = add_rows(x, mapped[0], frame.size)
+        some = reshape(slice(fill, (0,), (1,)), ())
+        inside = np.ones(type_of(x).shape, np.bool_)
+        padded = self.bind(x, some, padding=rows)
+        inside = self.bind(inside, np.zeros((), np.bool_), padding=rows)
+        values = broadcast_in_dim(fill, type_of(padded).shape, (0,))
+        return select(inside, padded, values), True
+
+    def lower(self, b, x, fill, *, padding):
+        low, high, interior = zip(*padding, strict=True) if padding else ((), (), ())
+        return b.pad(x, fill, low, high, interior)
+
+    def samples(self):
+        yield (real(2, 3), real()), {"padding": ((1, 2, 0), (0, 1, 2))}
+        yield (real(5), real()), {"padding": ((-1, 2, 0),)}
+        yield (real(4, 3), real()), {"padding": ((-2, 1, 1), (2, -1, 0))}
+        yield (real(3), real()), {"padding": ((-1, -2, 1),)}
+        yield (real(0, 2), real()), {"padding": ((2, 1, 3), (0, 0, 0))}
+        yield (integers(3), integers()), {"padding": ((1, 1, 1),)}
+        yield (real(), real()), {"padding": ()}
+
+
+pad_p = register(Pad())
+
+
+def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, int, int]]) -> Any:
+    """Put padding_value around and between the elements of operand.
+
+    padding_config has (low, high, interior) for each axis: how many values come before the first
+    element, after the last, and between any two; negative low and high take elements away.
+    Raises ShapeError, DtypeError.
+    """
+    padding = tuple(ints(triple, "pad", "padding_config") for triple in padding_config)
+    if any(len(triple) != 3 for triple in padding):
+        raise ArgumentError(
+            "padding_config has three ints, (low, high, interior), for each axis",
+            op="pad",
+            padding_config=padding,
+        )
+    dtype = type_of(operand).dtype
+    if isinstance(padding_value, bool | int | float | complex) and dtype in dtypes.NUMBER:
+        if isinstance(padding_value, int):
+            dtypes.check_fits(padding_value, dtype, op="pad")
+        padding_value = np.asarray(padding_value).astype(dtype)
+    return pad_p.bind(operand, padding_value, padding=padding)
+
+
+class Concatenate(Linear):
+    """Join arrays along an axis. StableHLO: concatenate."""
+
+    name = "concatenate"
+
+    def type(self, *xs, axis):
+        first = xs[0]
+        given = {f"operand {k}": x for k, x in enumerate(xs[:8])}
+        if not 0 <= axis < first.ndim:
+            raise ShapeError("the operands have no such axis", **given, dimension=axis)
+        rest = first.shape[:axis] + first.shape[axis + 1 :]
+        for x in xs[1:]:
+            if x.ndim != first.ndim or x.shape[:axis] + x.shape[axis + 1 :] != rest:
+                raise ShapeError(f"the operands may differ in size along axis {axis} only", **given)
+            if x.dtype != first.dtype:
+                raise DtypeError(
+                    "the operands' dtypes differ",
+                    **given,
+                    fix="convert with lax.convert_element_type, or use plait.numpy.concatenate",
+                )
+        shape = list(first.shape)
+        shape[axis] = sum(x.shape[axis] for x in xs)
+        return ArrayType(shape, first.dtype, all(x.weak_type for x in xs))
+
+    def numpy(self, *xs, axis):
+        return np.concatenate(xs, axis)
+
+    def transpose(self, ct, *xs, axis):
+        sizes = tuple(x.shape[axis] for x in map(_typed, xs))
+        parts = split_p.bind(ct, sizes=sizes, axis=axis) if len(xs) > 1 else (ct,)
+        return [p if isinstance(x, LinearOperand) else None for p, x in zip(parts, xs, strict=True)]
+
+    def batch(self, frame, xs, mapped, *, axis):
+        xs = [add_rows(x, m, frame.size) for x, m in zip(xs, mapped, strict=True)]
+        return self.bind(*xs, axis=axis + 1), True
+
+    def lower(self, b, *xs, axis):
+        return xs[0] if len(xs) == 1 else b.concatenate(xs, axis)
+
+    def samples(self):
+        yield (real(2, 3), real(2, 1), real(2, 0)), {"axis": 1}
+        yield (real(2), real(3)), {"axis": 0}
+        yield (integers(2, 2), integers(1, 2)), {"axis": 0}
+
+
+def _typed(x: Any) -> ArrayType:
+    return x.type if isinstance(x, LinearOperand) else type_of(x)
+
+
+concatenate_p = register(Concatenate())
+
+
+def concatenate(operands: Sequence[Any], dimension: int) -> Any:
+    """The operands one after the other along an axis. Raises ShapeError, DtypeError."""
+    xs = tuple(operands)
+    if not xs:
+        raise ArgumentError("needs at least one array", op="concatenate")
+    axis = normalise_axis(dimension, type_of(xs[0]).ndim, "concatenate")
+    return concatenate_p.bind(*xs, axis=axis)
+
+
+class Split(Linear):
+    """Cut x into consecutive pieces of given sizes along an axis; the transpose of concatenate."""
+
+    name = "split"
+    multiple_results = True
+
+    def type(self, x, *, sizes, axis):
+        if not 0 <= axis < x.ndim or any(n < 0 for n in sizes) or sum(sizes) != x.shape[axis]:
+            raise ShapeError(
+                "the sizes must add up to that of the axis of x", x=x, sizes=sizes, axis=axis
+            )
+        return tuple(x.with_shape((*x.shape[:axis], n, *x.shape[axis + 1 :])) for n in sizes)
+
+    def numpy(self, x, *, sizes, axis):
+        return tuple(np.split(x, np.cumsum(sizes)[:-1], axis)) if sizes else ()
+
+    def transpose(self, ct, x, *, sizes, axis):
+        types = self.type(x.type, sizes=sizes, axis=axis)
+        parts = [zeros_of(t) if c is None else c for c, t in zip(ct, types, strict=True)]
+        return (concatenate_p.bind(*parts, axis=axis),)
+
+    def batch(self, frame, xs, mapped, *, sizes, axis):
+        return self.bind(xs[0], sizes=sizes, axis=axis + 1), (True,) * len(sizes)
+
+    def lower(self, b, x, *, sizes, axis):
+        parts, start, limit = [], [0] * x.ndim, list(x.shape)
+        for n in sizes:
+            limit[axis] = start[axis] + n
+            parts.append(b.slice(x, start, limit))
+            start[axis] = limit[axis]
+        return tuple(parts)
+
+    def samples(self):
+        yield (real(2, 5),), {"sizes": (2, 0, 3), "axis": 1}
+        yield (integers(4),), {"sizes": (1, 3), "axis": 0}
+
+
+split_p = register(Split())
+
+
+def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
+    """Consecutive pieces of operand of the given sizes, which add up to that of the axis."""
+    axis = normalise_axis(axis, type_of(operand).ndim, "split")
+    return list(split_p.bind(operand, sizes=ints(sizes, "split", "sizes"), axis=axis))
+
+
+def check_starts(starts: Sequence[ArrayType], x: ArrayType) -> None:
+    """Raise unless there is one integer scalar for each axis of x."""
+    if len(starts) != x.ndim:
+        raise ShapeError(
+            "needs one start index for each axis of x", x=x, start_indices=f"{len(starts)} of them"
+        )
+    for k, start in enumerate(starts):
+        if start.shape or start.dtype not in dtypes.INTEGER:
+            given = {f"start index {k}": start}
+            raise DtypeError("start indices are integer scalars", x=x, **given)
+
+
+def _clamped(starts: Sequence[Any], x: Any, sizes: Sequence[int]) -> tuple[builtins.slice, ...]:
+    firsts = (min(max(int(a), 0), n - m) for a, n, m in zip(starts, x.shape, sizes, strict=True))
+    return tuple(builtins.slice(a, a + m) for a, m in zip(firsts, sizes, strict=True))
+
+
+def _lower_starts(b: Any, starts: Sequence[Any], shape: Sequence[int], sizes: Sequence[int]) -> Any:
+    """Start indices of one dtype, wide enough for every position.
+
+    StableHLO wants them alike, and XLA clamps in their dtype: to 255 at most for uint8.
+    """
+    found = {s.dtype for s in starts}
+    if len(found) == 1 and next(iter(found)).itemsize >= 4:
+        return starts
+    index = dtypes.int32 if all(n < 2**31 for n in shape) else dtypes.int64
+    out = []
+    for start, n, m in zip(starts, shape, sizes, strict=True):
+        if start.dtype.itemsize >= 4 and start.dtype != index:
+            start = b.binary("minimum", start, b.constant(np.asarray(n - m), start.dtype))
+            # What is below the range of the narrower dtype must stay negative.
+            if start.dtype in dtypes.INT:
+                start = b.binary("maximum", start, b.constant(np.asarray(0), start.dtype))
+        out.append(b.convert(start, index))
+    return out
+
+
+class DynamicSlice(Linear):
+    """The block of x of given sizes that begins at start indices, clamped so that it fits."""
+
+    name = "dynamic_slice"
+
+    def type(self, x, *starts, sizes):
+        check_starts(starts, x)
+        if len(sizes) != x.ndim or any(
+            not 0 <= m <= n for m, n in zip(sizes, x.shape, strict=False)
+        ):
+            raise ShapeError(
+                "needs a slice size for each axis of x, none larger than the axis",
+                x=x,
+                slice_sizes=sizes,
+            )
+        return x.with_shape(sizes)
+
+    def numpy(self, x, *starts, sizes):
+        return x[_clamped(starts, x, sizes)]
+
+    def jvp(self, xs, ts, *, sizes):
+        return self.bind(*xs, sizes=sizes), self.bind(ts[0], *xs[1:], sizes=sizes)
+
+    def transpose(self, ct, x, *starts, sizes):
+        ct_x = dynamic_update_slice_p.bind(zeros_of(x.type), ct, *starts)
+        return ct_x, *(None for _ in starts)
+
+    def batch(self, frame, xs, mapped, *, sizes):
+        if not any(mapped[1:]):
+            first = np.zeros((), dtypes.int32)
+            return self.bind(xs[0], first, *xs[1:], sizes=(frame.size, *sizes)), True
+        from plait.ops.gather import batched_dynamic_slice
+
+        return batched_dynamic_slice(frame.size, xs, mapped, sizes), True
+
+    def lower(self, b, x, *starts, sizes):
+        if not sizes:
+            return x
+        return b.dynamic_slice(x, _lower_starts(b, starts, x.shape, sizes), sizes)
+
+    def samples(self):
+        yield (real(4, 5), np.int32(1), np.int32(2)), {"sizes": (2, 3)}
+        yield (real(4, 5), np.int32(-3), np.int32(9)), {"sizes": (2, 3)}
+        yield (real(300), np.uint8(255)), {"sizes": (2,)}
+        yield (real(6, 3), np.uint8(200), np.int32(1)), {"sizes": (2, 1)}
+        yield (integers(3), np.int32(1)), {"sizes": (0,)}
+        yield (real(),), {"sizes": ()}
+
+
+dynamic_slice_p = register(DynamicSlice())
+
+
+class DynamicUpdateSlice(Linear):
+    """x with a block replaced that begins at start indices, clamped so that the block fits."""
+
+    name = "dynamic_update_slice"
+
+    def type(self, x, update, *starts):
+        check_starts(starts, x)
+        if update.dtype != x.dtype:
+            raise DtypeError("x and the update differ in dtype", x=x, update=update)
+        if update.ndim != x.ndim or any(m > n for m, n in zip(update.shape, x.shape, strict=True)):
+            raise ShapeError("the update must have x's rank and fit into x", x=x, update=update)
+        return ArrayType(x.shape, x.dtype, x.weak_type and update.weak_type)
+
+    def numpy(self, x, update, *starts):
+        y = np.array(x)
+        y[_clamped(starts, x, update.shape)] = update
+        return y
+
+    def jvp(self, xs, ts):
+        x, update, *starts = xs
+        t = zeros_of(type_of(x)) if ts[0] is None else ts[0]
+        t_update = zeros_of(type_of(update)) if ts[1] is None else ts[1]
+        return self.bind(*xs), self.bind(t, t_update, *starts)
+
+    def transpose(self, ct, x, update, *starts):
+        ct_x = ct_update = None
+        if isinstance(x, LinearOperand):
+            ct_x = self.bind(ct, zeros_of(_typed(update)), *starts)
+        if isinstance(update, LinearOperand):
+            ct_update = dynamic_slice_p.bind(ct, *starts, sizes=update.shape)
+        return ct_x, ct_update, *(None for _ in starts)
+
+    def batch(self, frame, xs, mapped):
+        x = add_rows(xs[0], mapped[0], frame.size)
+        update = add_rows(xs[1], mapped[1], frame.size)
+        if not any(mapped[2:]):
+            return self.bind(x, update, np.zeros((), dtypes.int32), *xs[2:]), True
+        from plait.ops.scatter import batched_dynamic_update_slice
+
+        return batched_dynamic_update_slice(frame.size, x, update, xs[2:], mapped[2:]), True
+
+    def lower(self, b, x, update, *starts):
+        if not starts:
+            return update
+        return b.dynamic_update_slice(x, update, _lower_starts(b, starts, x.shape, update.shape))
+
+    def samples(self):
+        yield (real(4, 5), real(2, 3), np.int32(1), np.int32(2)), {}
+        yield (real(4, 5), real(2, 3), np.int32(-3), np.int32(9)), {}
+        yield (real(300), real(2), np.uint8(255)), {}
+        yield (real(4), real(0), np.int32(1)), {}
+        yield (integers(3), integers(2), np.uint32(7)), {}
+
+
+dynamic_update_slice_p = register(DynamicUpdateSlice())
+
+
+def start_scalars(
+    starts: Any, shape: Sequence[int], op: str, allow_negative: bool | Sequence[bool] = True
+) -> list[Any]:
+    """Start indices as scalars, one for each axis; negative ones count from the end.
+
+    `starts` is a sequence of scalars or an integer array of rank 1.
+    """
+    if not isinstance(starts, tuple | list):
+        type_ = type_of(starts)
+        if type_.ndim != 1:
+            raise ShapeError("start indices are a sequence of scalars", op=op, start_indices=type_)
+        if isinstance(starts, np.ndarray):
+            starts = list(starts)
+        else:
+            starts = [index_in_dim(starts, k, 0, keepdims=False) for k in range(type_.shape[0])]
+    if len(starts) != len(shape):
+        raise ShapeError(
+            f"the operand has {len(shape)} axes, {len(starts)} start indices were given", op=op
+        )
+    if isinstance(allow_negative, bool):
+        allow_negative = (allow_negative,) * len(shape)
+    return [
+        _start_scalar(start, n, op, allowed)
+        for start, n, allowed in zip(starts, shape, allow_negative, strict=True)
+    ]
+
+
+def _start_scalar(start: Any, n: int, op: str, allow_negative: bool) -> Any:
+    if isinstance(start, np.ndarray) and start.ndim == 0:
+        start = start[()]
+    if isinstance(start, int | np.integer) and not isinstance(start, bool):
+        index = int(start) + n if allow_negative and start < 0 else int(start)
+        wide = dtypes.int32 if n < 2**31 else dtypes.int64
+        # Positions beyond the end are clamped anyway: keep them in the dtype's range.
+        return np.asarray(min(max(index, -1), n), wide)
+    type_ = type_of(start)
+    if type_.dtype not in dtypes.INTEGER or type_.shape:
+        raise DtypeError("start indices are integer scalars", op=op, start_index=type_)
+    if not allow_negative or type_.dtype in dtypes.UINT:
+        return start
+    from plait.ops.compare import lt, select
+
+    if type_.dtype.itemsize < 4:
+        start = convert_element_type(start, dtypes.int32)
+    dtype = type_of(start).dtype
+    return select(lt(start, np.zeros((), dtype)), add(start, np.asarray(n, dtype)), start)
+
+
+def dynamic_slice(
+    operand: Any,
+    start_indices: Any,
+    slice_sizes: Sequence[int],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Any:
+    """The block of operand of static sizes that begins at start_indices.
+
+    start_indices: a sequence of integer scalars, or an integer array [operand.ndim]; negative ones
+    count from the end unless allow_negative_indices is False. Then they are clamped, so that the
+    block lies inside the operand. Raises ShapeError, DtypeError.
+    """
+    shape = type_of(operand).shape
+    starts = start_scalars(start_indices, shape, "dynamic_slice", allow_negative_indices)
+    sizes = ints(slice_sizes, "dynamic_slice", "slice_sizes")
+    return dynamic_slice_p.bind(operand, *starts, sizes=sizes)
+
+
+def dynamic_update_slice(
+    operand: Any,
+    update: Any,
+    start_indices: Any,
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Any:
+    """Replace the block of operand that begins at start_indices by update.
+
+    start_indices as for dynamic_slice. Raises ShapeError, DtypeError.
+    """
+    shape = type_of(operand).shape
+    starts = start_scalars(start_indices, shape, "dynamic_update_slice", allow_negative_indices)
+    return dynamic_update_slice_p.bind(operand, update, *starts)
+
+
+# --- made of the ops above
+
+
+def slice_in_dim(
+    operand: Any,
+    start_index: int | None,
+    limit_index: int | None,
+    stride: int = 1,
+    axis: int = 0,
+) -> Any:
+    """Take operand[start_index:limit_index:stride] along one axis.
+
+    Negative indices count from the end, None stands for an end of the axis. Raises ShapeError.
+    """
+    shape = type_of(operand).shape
+    axis = normalise_axis(axis, len(shape), "slice_in_dim")
+    n = shape[axis]
+    start = 0 if start_index is None else operator.index(start_index)
+    limit = n if limit_index is None else operator.index(limit_index)
+    starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
+    starts[axis] = start + n if start < 0 else start
+    limits[axis] = limit + n if limit < 0 else limit
+    strides[axis] = operator.index(stride)
+    return slice(operand, starts, limits, strides)
+
+
+def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True) -> Any:
+    """Take operand[index] along an axis, which stays with size 1 if keepdims.
+
+    Raises OutOfRangeError.
+    """
+    shape = type_of(operand).shape
+    axis = normalise_axis(axis, len(shape), "index_in_dim")
+    n, position = shape[axis], operator.index(index)
+    if not -n <= position < n:
+        raise OutOfRangeError(
+            f"index {position} is out of range for axis {axis} of size {n}",
+            op="index_in_dim",
+            operand=operand,
+        )
+    position += n if position < 0 else 0
+    y = slice_in_dim(operand, position, position + 1, axis=axis)
+    return y if keepdims else squeeze(y, (axis,))
+
+
+def dynamic_slice_in_dim(
+    operand: Any,
+    start_index: Any,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """dynamic_slice along one axis, whole along the others."""
+    shape = type_of(operand).shape
+    axis = normalise_axis(axis, len(shape), "dynamic_slice_in_dim")
+    starts: list[Any] = [0] * len(shape)
+    sizes = list(shape)
+    starts[axis], sizes[axis] = start_index, operator.index(slice_size)
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
+
+
+def dynamic_index_in_dim(
+    operand: Any,
+    index: Any,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """Take operand at a clamped index along an axis, which stays with size 1 if keepdims."""
+    axis = normalise_axis(axis, type_of(operand).ndim, "dynamic_index_in_dim")
+    y = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
+    return y if keepdims else squeeze(y, (axis,))
+
+
+def dynamic_update_slice_in_dim(
+    operand: Any,
+    update: Any,
+    start_index: Any,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """dynamic_update_slice along one axis, from 0 along the others."""
+    ndim = type_of(operand).ndim
+    axis = normalise_axis(axis, ndim, "dynamic_update_slice_in_dim")
+    starts: list[Any] = [0] * ndim
+    starts[axis] = start_index
+    return dynamic_update_slice(
+        operand, update, starts, allow_negative_indices=allow_negative_indices
+    )
+
+
+def dynamic_update_index_in_dim(
+    operand: Any,
+    update: Any,
+    index: Any,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """Replace one row of operand, at a clamped index along an axis; update may lack the axis."""
+    type_ = type_of(operand)
+    axis = normalise_axis(axis, type_.ndim, "dynamic_update_index_in_dim")
+    have = type_of(update).shape
+    if len(have) != type_.ndim:
+        wanted = type_.shape[:axis] + type_.shape[axis + 1 :]
+        if have != wanted:
+            raise ShapeError(
+                f"the update is one row of the operand, of shape {wanted}",
+                op="dynamic_update_index_in_dim",
+                operand=operand,
+                update=type_of(update),
+            )
+        update = expand_dims(update, (axis,))
+    return dynamic_update_slice_in_dim(
+        operand, update, index, axis, allow_negative_indices=allow_negative_indices
+    )
+
+
+def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
+    """Repeat operand along new axes of the given sizes, which come first."""
+    shape = type_of(operand).shape
+    sizes = check_shape(sizes, "broadcast")
+    dims = tuple(range(len(sizes), len(sizes) + len(shape)))
+    return broadcast_in_dim(operand, (*sizes, *shape), dims)
+
+
+def squeeze(array: Any, dimensions: Sequence[int] | int | None = None) -> Any:
+    """Take away axes of size 1: those named, or all with None. Raises ShapeError."""
+    type_ = type_of(array)
+    if dimensions is None:
+        dimensions = tuple(k for k, n in enumerate(type_.shape) if n == 1)
+    axes = normalise_axes(dimensions, type_.ndim, "squeeze")
+    if any(type_.shape[a] != 1 for a in axes):
+        raise ShapeError(
+            "only axes of size 1 can be taken away", op="squeeze", x=type_, dimensions=axes
+        )
+    return reshape(array, tuple(n for k, n in enumerate(type_.shape) if k not in axes))
+
+
+def tile(operand: Any, reps: Sequence[int]) -> Any:
+    """Repeat operand reps[k] times, block after block, along axis k. Raises ShapeError."""
+    shape = type_of(operand).shape
+    reps = check_shape(reps, "tile")
+    if len(reps) != len(shape):
+        raise ShapeError("needs one repetition for each axis", op="tile", x=operand, reps=reps)
+    if all(r == 1 for r in reps):
+        return operand
+    pairs = [size for r, n in zip(reps, shape, strict=True) for size in (r, n)]
+    y = broadcast_in_dim(operand, pairs, tuple(range(1, 2 * len(shape), 2)))
+    return reshape(y, tuple(r * n for r, n in zip(reps, shape, strict=True)))
+
+
+def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
+    """Make one axis of the axes start_dimension..stop_dimension-1. Raises ArgumentError."""
+    shape = type_of(operand).shape
+    first, last, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
+    if last < first:
+        raise ArgumentError(
+            "the axes to collapse are empty",
+            op="collapse",
+            start_dimension=start_dimension,
+            stop_dimension=stop_dimension,
+        )
+    merged = int(np.prod(shape[first:last], dtype=np.int64))
+    return reshape(operand, (*shape[:first], merged, *shape[last:]))
+
+
+__all__ = [
+    "broadcast",
+    "collapse",
+    "concatenate",
+    "dynamic_index_in_dim",
+    "dynamic_slice",
+    "dynamic_slice_in_dim",
+    "dynamic_update_index_in_dim",
+    "dynamic_update_slice",
+    "dynamic_update_slice_in_dim",
+    "index_in_dim",
+    "pad",
+    "slice",
+    "slice_in_dim",
+    "split",
+    "squeeze",
+    "tile",
+]
