@@ -5,7 +5,7 @@
     ├── DtypeError (TypeError)                    a dtype the operation does not take
     ├── ArgumentError (ValueError)                any other value a function cannot use
     ├── ArgumentTypeError (TypeError)             an argument that is not an array, a function, ...
-    ├── OutOfRangeError (IndexError)              an index or position outside its range
+    ├── OutOfRangeError (IndexError, ValueError)  an index, axis or position outside its range
     ├── IntegerOverflowError (OverflowError)      an integer the dtype cannot hold
     ├── AxisNameError (NameError)                 an axis name no enclosing vmap or pmap binds
     ├── ConcretizationTypeError (TypeError)       a traced value where Python needs a number
@@ -109,8 +109,8 @@ class ArgumentTypeError(PlaitError, TypeError):
     """An argument of the wrong kind: not an array, not a function, not hashable."""
 
 
-class OutOfRangeError(PlaitError, IndexError):
-    """An index or position outside its range."""
+class OutOfRangeError(PlaitError, IndexError, ValueError):
+    """An index, axis or position outside its range."""
 
 
 class IntegerOverflowError(PlaitError, OverflowError):
