@@ -28,6 +28,7 @@ from plait.ops.axes import (
     reduce_sum,
     reshape,
 )
+from plait.ops.axes import full as fill_with
 
 
 def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
@@ -194,7 +195,7 @@ class Pad(Linear):
 
         x = add_rows(x, mapped[0], frame.size)
         some = reshape(slice(fill, (0,), (1,)), ())
-        inside = np.ones(type_of(x).shape, np.bool_)
+        inside = fill_with(type_of(x).shape, True, dtypes.bool_)
         padded = self.bind(x, some, padding=rows)
         inside = self.bind(inside, np.zeros((), np.bool_), padding=rows)
         values = broadcast_in_dim(fill, type_of(padded).shape, (0,))
