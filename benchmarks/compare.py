@@ -11,6 +11,7 @@ from statistics import median
 
 LIBRARIES = ("plait", "jax")
 DEVICES = 2
+NOISE = 0.03  # JAX against itself comes out between 0.97 and 1.03; a budget is judged within that
 
 # Each library sees this many CPU devices, and neither a cache from an earlier run.
 SETTINGS = {
@@ -101,7 +102,7 @@ class Comparison:
         budget = self.workload.budget
         if budget is None or self.ratio is None:
             return None
-        return self.ratio <= Fraction(budget)
+        return self.ratio <= float(Fraction(budget)) * (1 + NOISE)
 
 
 def compare(workload, libraries=LIBRARIES, *, rounds=5):

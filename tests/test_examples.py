@@ -16,10 +16,12 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 DEVICES = [1, 2, 4, 8]
 
 
-def run(name, devices, *arguments, cwd=None):
+def run(name, devices, *arguments, cwd=None, form="auto"):
     environment = {
         **os.environ,
+        "PLAIT_PLATFORMS": "cpu",
         "PLAIT_NUM_CPU_DEVICES": str(devices),
+        "PLAIT_PMAP_FORM": form,
         "PYTHONPATH": os.pathsep.join([str(EXAMPLES.parent), os.environ.get("PYTHONPATH", "")]),
     }
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *arguments]
@@ -53,10 +55,17 @@ def test_nested_maps(devices):
     assert output.count("agrees:") == 7
 
 
+@pytest.mark.parametrize("devices", [2, 8])
+@pytest.mark.parametrize("name", ["elementwise_pmap", "linear_regression", "nested_maps"])
+def test_each_device_runs_its_own_part(name, devices):
+    run(f"{name}.py", devices, form="gang")
+
+
 @cache
-def digits(devices, folder):
+def digits(devices, folder, form="auto"):
     """Both networks on so many devices: {name: right answers of 360}, and all that was printed."""
-    output = run("train_digits.py", devices, "--epochs", "20", "--out", "curve.png", cwd=folder)
+    arguments = ["--epochs", "20", "--out", "curve.png"]
+    output = run("train_digits.py", devices, *arguments, cwd=folder, form=form)
     found = re.findall(r"^(\w+): test accuracy [\d.]+% \((\d+) of 360\)", output, re.MULTILINE)
     return {name: int(right) for name, right in found}, output
 
@@ -76,6 +85,10 @@ def test_train_digits(devices, folder):
     assert "How the arrays lie on the devices" in output
     assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", output), "no control characters in a pipe"
     assert (folder / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_train_digits_with_each_device_running_its_own_part(folder):
+    assert digits(4, folder, form="gang")[0] == digits(1, folder)[0]
 
 
 def test_train_digits_as_make_demo_runs_it(tmp_path):
