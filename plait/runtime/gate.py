@@ -118,10 +118,11 @@ class Gate:
             self._wait(busy)
 
     def drain(self) -> None:
-        """Wait for what went through the gate, before the interpreter goes away under it."""
-        if self.active and not self._forked:
+        """Wait for everything on the client."""
+        if not self._forked:
             with self._lock:
                 self._wait(self._running(*self._pending.values(), self._last))
+                self._wait(self._running(*self._live_arrays()))
 
     def after_fork(self) -> None:
         """Refuse launches from now on: this is a child process, without the client's threads."""

@@ -14,6 +14,8 @@ from __future__ import annotations
 import atexit
 import math
 import os
+import signal
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -106,8 +108,14 @@ def make_cpu_client(num_devices: int) -> Client:
 
 
 def _drain() -> None:
-    for gate in _gates.values():
-        gate.drain()
+    """At exit: a program that still runs while the process takes XLA down crashes it."""
+    try:
+        for client in _clients:
+            _gates[id(client)].drain()
+    except KeyboardInterrupt:  # a second Ctrl-C, by someone who does not want to wait for it
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(128 + signal.SIGINT)
 
 
 def _after_fork() -> None:
@@ -792,7 +800,7 @@ def ensure_lapack() -> None:
             return
         from jaxlib.cpu import _lapack
 
-        for name, target in _lapack.registrations()["cpu"]:
+        for name, target in _lapack.registrations().items():
             if name.endswith("_ffi"):
                 register_custom_call(name, target)
         _lapack.initialize()

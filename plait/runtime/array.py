@@ -1,0 +1,418 @@
+"""Array: a device buffer with an ArrayType and a signature; to and from NumPy.
+
+numpy/operators.py attaches operators, indexing and NumPy's methods.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.interpreter import Tracer, leaked
+from plait.core.types import ArrayType, scalar_type, type_of
+from plait.errors import ArgumentTypeError, DonatedError
+from plait.runtime import client, xla
+from plait.runtime.placement import Lanes, OnDevice, Placed, Placement, signature
+
+
+class Taken:
+    """Stands in an Array for a buffer that was given away: remembers to whom."""
+
+    __slots__ = ("by",)
+
+    def __init__(self, by: str):
+        self.by = by
+
+
+class _ArrayMeta(type):
+    """Traced values count as arrays for isinstance, as JAX's programs expect."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type(instance) is Array or isinstance(instance, Tracer)
+
+
+class Array(metaclass=_ArrayMeta):
+    """An array on one or several devices. Values never change; `x.at[i].set(v)` makes a new array.
+
+    Made by plait's functions (`plait.numpy.array`, `device_put`, results of computations), not by
+    calling the class. Computation is asynchronous: reading the value waits for it.
+    """
+
+    __slots__ = ("__weakref__", "buf", "sig", "type")
+    # NumPy leaves `ndarray + Array` to Array's operators.
+    __array_priority__ = 100
+    buf: Any
+    type: ArrayType
+    sig: ArrayType | Placed
+
+    def __init__(self, buf: Any, type: ArrayType, sig: ArrayType | Placed):
+        self.buf, self.type, self.sig = buf, type, sig
+
+    # --- what it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype, a numpy.dtype (or a key dtype)."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.type.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.type.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements together."""
+        return self.type.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.type.dtype.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype comes from a Python scalar and gives way to others."""
+        return self.type.weak_type
+
+    @property
+    def aval(self) -> ArrayType:
+        """The abstract value: shape and dtype."""
+        return self.type
+
+    # --- where it is
+
+    @property
+    def placement(self) -> Placement | None:
+        sig = self.sig
+        return sig.placement if type(sig) is Placed else None
+
+    @property
+    def committed(self) -> bool:
+        """Whether the user or a map put it where it is."""
+        return type(self.sig) is Placed
+
+    def devices(self) -> set[Any]:
+        """The devices that hold parts of it."""
+        placement = self.placement
+        if placement is not None:
+            return set(placement.devices)
+        return set(xla.sharding_of(self._live()).devices)
+
+    @property
+    def device(self) -> Any:
+        """The device, or the sharding of an array on several devices."""
+        found = self.devices()
+        return next(iter(found)) if len(found) == 1 else self.sharding
+
+    @property
+    def sharding(self) -> Any:
+        """How it is spread over devices."""
+        from plait.runtime.sharding import sharding_of_array
+
+        return sharding_of_array(self)
+
+    @property
+    def addressable_shards(self) -> list[Any]:
+        """The parts, one a device of this process, each with .device, .index and .data."""
+        from plait.runtime.sharding import shards_of_array
+
+        return shards_of_array(self)
+
+    @property
+    def global_shards(self) -> list[Any]:
+        """All parts."""
+        return self.addressable_shards
+
+    def addressable_data(self, index: int) -> Any:
+        """The part on the index-th device, as an array on that device."""
+        return self.addressable_shards[index].data
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds the whole array."""
+        return self.sharding.is_fully_replicated
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all its devices belong to this process."""
+        return True
+
+    # --- its life
+
+    def _live(self) -> Any:
+        buf = self.buf
+        if type(buf) is Taken:
+            raise taken_error(self, buf)
+        return buf
+
+    def is_deleted(self) -> bool:
+        """Whether its buffer was donated or deleted."""
+        return type(self.buf) is Taken or xla.is_deleted(self.buf)
+
+    def delete(self) -> None:
+        """Free its memory now; later use raises DonatedError."""
+        if type(self.buf) is not Taken:
+            xla.delete(self.buf)
+            self.buf = Taken("its delete() method")
+
+    def is_ready(self) -> bool:
+        """Whether its value has been computed."""
+        return xla.ready(self._live())
+
+    def block_until_ready(self) -> Array:
+        """Wait until its value has been computed; returns the array itself."""
+        try:
+            self._live().block_until_ready()
+        except xla.XlaError as error:
+            raise xla.translate_error(error) from error
+        return self
+
+    def copy_to_host_async(self) -> None:
+        """On CPU the value is in host memory already: nothing to start."""
+        self._live()
+
+    def on_device_size_in_bytes(self) -> int:
+        """Bytes it takes on its devices together."""
+        return xla.nbytes(self._live())
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of its memory on one device."""
+        return self.host().__array_interface__["data"][0]
+
+    # --- its value
+
+    def host(self) -> np.ndarray:
+        """Its value as a read-only NumPy array, once it is there; keys as uint64. No copy on CPU."""
+        type_, placement = self.type, self.placement
+        stored = type_ if placement is None else placement.stored(type_)
+        try:
+            value = xla.to_host(self._live(), stored.shape, dtypes.storage(type_.dtype))
+        except xla.XlaError as error:
+            raise xla.translate_error(error) from error
+        if stored is not type_ and isinstance(placement, Lanes):
+            value = np.broadcast_to(np.expand_dims(value, placement.axis), type_.shape)
+        return value
+
+    def numbers(self) -> np.ndarray:
+        """`host`, refused for keys, which are not numbers."""
+        if isinstance(self.type.dtype, dtypes.KeyDType):
+            raise ArgumentTypeError(
+                "random keys have no value as numbers",
+                key=self,
+                fix="random.key_data(key) gives their bits",
+            )
+        return self.host()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        value = self.numbers()
+        if dtype is not None and value.dtype != dtype:
+            return value.astype(dtype)
+        return value.copy() if copy else value
+
+    def _scalar(self, what: str) -> np.ndarray:
+        if self.type.size != 1 or self.type.ndim:
+            raise ArgumentTypeError(
+                f"only arrays without axes convert to {what}", array=self, fix="x.item() or x[i]"
+            )
+        return self.numbers()
+
+    def __bool__(self) -> bool:
+        if self.type.size != 1:
+            raise ValueError(
+                "the truth of an array with more than one element is ambiguous: use .any() or .all()"
+                if self.type.size
+                else "the truth of an empty array is ambiguous: use .size"
+            )
+        return bool(self.numbers())
+
+    def __int__(self) -> int:
+        return int(self._scalar("int"))
+
+    def __index__(self) -> int:
+        if self.type.dtype not in dtypes.INTEGER:
+            raise TypeError("only integer arrays without axes can be an index")
+        return int(self._scalar("an index"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex"))
+
+    def item(self, *args: int) -> Any:
+        """The single element, or the one at the given position, as a Python number."""
+        return self.numbers().item(*args)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers."""
+        return self.numbers().tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The elements' bytes."""
+        return self.numbers().tobytes(order)  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        if not self.type.shape:
+            raise TypeError("len() of an array without axes")
+        return self.type.shape[0]
+
+    def __hash__(self):
+        raise TypeError("arrays are not hashable: they compare element by element")
+
+    def __repr__(self) -> str:
+        if self.is_deleted():
+            return f"<deleted Array {self.type}>"
+        if isinstance(self.type.dtype, dtypes.KeyDType):
+            return f"Array({self.type.shape}, dtype={self.type.dtype})"
+        body = np.array2string(
+            _printable(self.host()), separator=", ", prefix="Array(", threshold=1000
+        )
+        shape = f", shape={self.type.shape}" if not self.type.size and self.ndim != 1 else ""
+        weak = ", weak_type=True" if self.type.weak_type else ""
+        return f"Array({body}{shape}, dtype={self.type.dtype.name}{weak})"
+
+    def __str__(self) -> str:
+        if self.is_deleted() or isinstance(self.type.dtype, dtypes.KeyDType):
+            return repr(self)
+        return str(_printable(self.host()))
+
+    def __format__(self, spec: str) -> str:
+        if self.type.ndim == 0:
+            return format(self.numbers()[()], spec)
+        return format(str(self), spec)
+
+    # --- copies, pickles, other libraries
+
+    def __copy__(self) -> Array:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return from_host(np.array(self.host()), self.type)
+
+    def __reduce__(self):
+        return _unpickle, (np.array(self.host()), self.type)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return xla.to_dlpack(_one_buffer(self), stream=options.get("stream"))
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return xla.dlpack_device(next(iter(self.devices())))
+
+
+def _printable(value: np.ndarray) -> np.ndarray:
+    # NumPy prints bfloat16 and float8 through object conversion; float32 shows the same numbers.
+    is_numpys = value.dtype.kind in "biufc" and value.dtype.type.__module__ == "numpy"
+    return value if is_numpys else value.astype(np.float32)
+
+
+def _unpickle(value: np.ndarray, type: ArrayType) -> Array:
+    return from_host(value, type)
+
+
+def _one_buffer(x: Array) -> Any:
+    placement = x.placement
+    if placement is None or isinstance(placement, OnDevice) or len(placement.devices) == 1:
+        return x._live()
+    if isinstance(placement, Lanes) and placement.stacked:
+        return x._live()
+    return xla.put(np.ascontiguousarray(x.host()), client.default_device(), copy=True)
+
+
+def taken_error(x: Array, taken: Taken, op: str | None = None, name: str = "") -> DonatedError:
+    """The error for use of an array whose buffer is gone."""
+    what = f"the array {name}" if name else "this array"
+    return DonatedError(
+        f"{what} was given away and has no value any more",
+        op=op,
+        array=x.type,
+        taken_by=taken.by,
+        fix="use the result of that call instead, pass a copy (jnp.copy(x)), or do not donate it",
+    )
+
+
+_scalars: dict[tuple, Any] = {}
+_SCALARS_KEPT = 1024
+
+
+def from_host(
+    value: np.ndarray, type: ArrayType | None = None, *, copy: bool = True, device: Any = None
+) -> Array:
+    """An array with the value of a NumPy array of the type's dtype (checked by the caller).
+
+    With copy=False the memory must never change again.
+    """
+    if type is None:
+        type = ArrayType(value.shape, value.dtype)
+    if device is None:
+        return Array(xla.put(value, client.default_device(), copy=copy), type, type)
+    placement = OnDevice(device)
+    return Array(xla.put(value, device, copy=copy), type, signature(type, placement))
+
+
+def as_array(x: Any) -> Array:
+    """A value of the user's as an Array: NumPy arrays and Python scalars are put on the device.
+
+    Raises: ArgumentTypeError for what is not an array; IntegerOverflowError for integers that do
+    not fit; UnexpectedTracerError for a tracer that has outlived its transformation.
+    """
+    if type(x) is Array:
+        return x
+    if isinstance(x, Tracer):
+        raise leaked(x)
+    type_ = type_of(x)
+    value = canonical_value(x, type_)
+    if value.ndim:
+        return from_host(value, type_)
+    key = (type_, value.tobytes(), client.default_device())
+    found = _scalars.get(key)
+    if found is None:
+        if len(_scalars) >= _SCALARS_KEPT:
+            _scalars.clear()
+        found = _scalars[key] = from_host(value, type_)
+    return found
+
+
+def canonical_value(x: Any, type_: ArrayType) -> np.ndarray:
+    """A NumPy array or Python scalar in the dtype plait gives it; integers that do not fit raise."""
+    if isinstance(x, int) and not isinstance(x, bool):
+        dtypes.check_fits(x, type_.dtype)
+        return np.asarray(x, type_.dtype)
+    if not isinstance(x, np.ndarray | np.generic):
+        return np.asarray(x, type_.dtype)
+    value = np.asarray(x)
+    if value.dtype == type_.dtype:
+        return value
+    if value.dtype in dtypes.INTEGER and value.size:
+        # 64-bit integers become 32-bit ones only if they all fit.
+        dtypes.check_fits(int(value.min()), type_.dtype, array=x)
+        dtypes.check_fits(int(value.max()), type_.dtype, array=x)
+    return value.astype(type_.dtype)
+
+
+def scalar_array(x: Any) -> Array:
+    """A weak array from a Python scalar."""
+    return from_host(canonical_value(x, scalar_type(x)), scalar_type(x))
+
+
+__all__ = [
+    "Array",
+    "Taken",
+    "as_array",
+    "canonical_value",
+    "from_host",
+    "scalar_array",
+    "taken_error",
+]

@@ -1,0 +1,286 @@
+"""Program to executable: what every call of plait ends in.
+
+A `Compiled` takes Arrays of known signatures and gives Arrays. Finding it is the caller's: jit and
+pmap keep tables keyed by signatures, the base interpreter one keyed by op.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from plait.config import state
+from plait.core import dtypes
+from plait.core.program import Program, Var, run_program
+from plait.core.stage import stage
+from plait.core.types import ArrayType
+from plait.hlo.builder import Builder
+from plait.hlo.module import module_text
+from plait.interpreters.simplify import simplify
+from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p
+from plait.regions.spmd import Pmap, fuse
+from plait.runtime import client, xla
+from plait.runtime.array import Array, Taken, as_array, taken_error
+from plait.runtime.placement import (
+    Lanes,
+    OnDevice,
+    Placed,
+    Placement,
+    Sharded,
+    placement_of,
+    signature,
+)
+
+buf_of = attrgetter("buf")
+sig_of = attrgetter("sig")
+Signature = ArrayType | Placed
+
+
+class Compiled:
+    """An executable with what turns Arrays into its arguments and its results into Arrays."""
+
+    __slots__ = (
+        "captured",
+        "checks",
+        "donated",
+        "executable",
+        "execute",
+        "feeders",
+        "name",
+        "names",
+        "out",
+        "program",
+        "text",
+    )
+
+    def __init__(
+        self,
+        program: Program,
+        executable: xla.Executable,
+        text: str,
+        captured: list[Any],
+        feeders: list[Callable[[Array], Any] | None] | None,
+        out: list[tuple[ArrayType, Signature]],
+        donated: tuple[int, ...],
+    ):
+        self.program, self.executable, self.text = program, executable, text
+        self.execute = executable.execute
+        self.captured, self.feeders, self.out, self.donated = captured, feeders, out, donated
+        self.name, self.names = program.name, program.names
+        self.checks = state.debug_nans or state.debug_infs
+
+    def run(self, args: Sequence[Array]) -> list[Array]:
+        """The results as Arrays. Raises DonatedError, OutOfMemory and what a callback raised."""
+        try:
+            if self.feeders is None:
+                bufs = [*self.captured, *map(buf_of, args)]
+            else:
+                bufs = self.captured + [
+                    a.buf if f is None else f(a) for f, a in zip(self.feeders, args, strict=True)
+                ]
+            outs = self.execute(bufs)
+        except (xla.XlaError, TypeError) as error:
+            raise self.failure(error, args) from error
+        results = [Array(b, t, s) for b, (t, s) in zip(outs, self.out, strict=True)]
+        if self.donated:
+            self.take(args)
+        if self.checks:
+            from plait.runtime.debug import check_results
+
+            check_results(self, args, results)
+        return results
+
+    def take(self, args: Sequence[Array]) -> None:
+        """Mark the arguments whose buffers the call took."""
+        for k in self.donated:
+            arg = args[k]
+            if type(arg.buf) is not Taken and xla.is_deleted(arg.buf):
+                arg.buf = Taken(f"the call of {self.name}, which donates it")
+
+    def failure(self, error: Exception, args: Sequence[Array]) -> Exception:
+        """The error to raise for one that XLA raised."""
+        for k, arg in enumerate(args):
+            if type(arg.buf) is not Taken and xla.is_deleted(arg.buf):
+                arg.buf = Taken("a call that donates it")
+            if type(arg.buf) is Taken:
+                offset = len(self.captured) + k
+                name = self.names[offset] if self.names else ""
+                return taken_error(arg, arg.buf, self.name, name)
+        if isinstance(error, xla.XlaError):
+            return xla.translate_error(error)
+        return error
+
+
+def compile_program(
+    program: Program,
+    captured: Sequence[Any],
+    signatures: Sequence[Signature],
+    *,
+    donated: Sequence[int] = (),
+) -> Compiled:
+    """Compile a Program whose first inputs are `captured` values and whose others are arguments
+    with the given signatures.
+
+    `donated` are positions of arguments whose buffers the program may reuse.
+    Raises: CompileError; MissingRuleError for an op that has no lowering.
+    """
+    placements = [placement_of(s) for s in signatures]
+    device, home = _device(placements)
+    n = len(captured)
+    shown = _map_placements(program)
+    program = simplify(fuse(_unstack_inputs(program, n, placements)))
+    program, outs = _unstack_outputs(program, shown)
+    aliases = _aliases(program, n, donated)
+
+    builder = Builder(platform_name(device))
+    attributes = [
+        f"tf.aliasing_output = {aliases[k]} : i32" if k in aliases else ""
+        for k in range(len(program.inputs))
+    ]
+    text = module_text(builder, program, arg_attributes=attributes)
+    executable = xla.compile(
+        text,
+        [device],
+        out_types=[(t.shape, dtypes.storage(t.dtype)) for t in program.out_types],
+        callbacks=[xla.HostCallback(*c) for c in builder.callbacks],
+    )
+    out = [(t, signature(t, home if p is None else p)) for t, p in outs]
+    feeders = [_feeder(p, device) for p in placements]
+    return Compiled(
+        program,
+        executable,
+        text,
+        [_feed(as_array(x), device) for x in captured],
+        feeders if any(f is not None for f in feeders) else None,
+        out,
+        tuple(k - n for k in aliases),
+    )
+
+
+def platform_name(device: xla.Device) -> str:
+    """What lowering rules call the device's platform: cpu, gpu or tpu."""
+    return {"cuda": "gpu", "rocm": "gpu"}.get(device.platform, device.platform)
+
+
+def _device(placements: Sequence[Placement | None]) -> tuple[xla.Device, Placement | None]:
+    """The device to compute on, and the placement that results inherit.
+
+    Arguments that the user put on one device other than the default bring the computation there;
+    where they disagree it happens on the default device.
+    """
+    committed = {p for p in placements if isinstance(p, OnDevice)}
+    others = any(p is not None and not isinstance(p, OnDevice) for p in placements)
+    if len(committed) == 1 and not others:
+        (home,) = committed
+        return home.devices[0], home
+    return client.default_device(), None
+
+
+def _feeder(placement: Placement | None, device: xla.Device) -> Callable[[Array], Any] | None:
+    """What makes a buffer on the device from an argument, or None if its own buffer serves."""
+    if placement is None:
+        return None if device == client.default_device() else lambda x: _feed(x, device)
+    if isinstance(placement, OnDevice):
+        return None if placement.devices[0] == device else lambda x: _feed(x, device)
+    if isinstance(placement, Lanes):
+        return None
+    return lambda x: _feed(x, device)
+
+
+def _feed(x: Array, device: xla.Device) -> Any:
+    """The value of an Array as one buffer on a device."""
+    buf, placement = x._live(), x.placement
+    if isinstance(placement, Sharded) or (isinstance(placement, Lanes) and not placement.stacked):
+        return xla.put(np.ascontiguousarray(x.host()), device, copy=False)
+    if xla.sharding_of(buf).devices[0] == device:
+        return buf
+    return xla.copy_to(buf, device)
+
+
+def _map_placements(program: Program) -> list[Placement | None]:
+    """For each result, where it is shown to lie: those of a map lie on the map's devices."""
+    found: dict[Var, Placement | None] = {}
+    for eqn in program.equations:
+        if isinstance(eqn.op, Pmap):
+            found.update(zip(eqn.outputs, eqn.op.placements(**eqn.params), strict=True))
+    return [found.get(a) if type(a) is Var else None for a in program.outputs]
+
+
+def _unstack_inputs(
+    program: Program, n: int, placements: Sequence[Placement | None]
+) -> Program:
+    """Let a Program take arguments whose lanes hold one value as that value, repeated inside."""
+    if not any(isinstance(p, Lanes) and not p.stacked for p in placements):
+        return program
+    every = [*[None] * n, *placements]
+    types = [
+        v.type if p is None else p.stored(v.type)
+        for v, p in zip(program.inputs, every, strict=True)
+    ]
+
+    def repeat(x: Any, type: ArrayType, placement: Placement | None) -> Any:
+        if not isinstance(placement, Lanes) or placement.stacked:
+            return x
+        dims = [k for k in range(type.ndim) if k != placement.axis]
+        return broadcast_in_dim(x, type.shape, dims)
+
+    def stacked(*xs: Any) -> Sequence[Any]:
+        full = [repeat(x, v.type, p) for x, v, p in zip(xs, program.inputs, every, strict=True)]
+        return run_program(program, *full)
+
+    result, captured = stage(stacked, types, name=program.name, names=program.names or ())
+    assert not captured
+    return result
+
+
+def _unstack_outputs(
+    program: Program, placements: Sequence[Placement | None]
+) -> tuple[Program, list[tuple[ArrayType, Placement | None]]]:
+    """Store results of a map that are equal in all lanes once; (Program, (type, placement)s)."""
+    repeated = {
+        eqn.outputs[0]: eqn.inputs[0]
+        for eqn in program.equations
+        if eqn.op is broadcast_in_dim_p
+    }
+    atoms, outs = list(program.outputs), []
+    for k, (atom, placement) in enumerate(zip(program.outputs, placements, strict=True)):
+        type_ = atom.type
+        if isinstance(placement, Lanes) and type(atom) is Var and atom in repeated:
+            inner = repeated[atom]
+            rest = type_.shape[: placement.axis] + type_.shape[placement.axis + 1 :]
+            if type(inner) is Var and inner.type.shape == rest:
+                atoms[k] = inner
+                placement = Lanes(placement.devices, placement.axis, stacked=False)
+        outs.append((type_, placement))
+    if atoms != list(program.outputs):
+        names = program.names
+        program = simplify(Program(program.inputs, program.equations, atoms, program.name, names))
+    return program, outs
+
+
+def _aliases(program: Program, n: int, donated: Sequence[int]) -> dict[int, int]:
+    """Input position -> output position whose buffer it becomes; warns of buffers without use."""
+    free: dict[tuple, list[int]] = {}
+    for k, atom in enumerate(program.outputs):
+        if type(atom) is Var:
+            free.setdefault((atom.type.shape, atom.type.dtype), []).append(k)
+    aliases, unused = {}, []
+    for k in donated:
+        type_ = program.inputs[n + k].type
+        places = free.get((type_.shape, type_.dtype))
+        if places:
+            aliases[n + k] = places.pop(0)
+        else:
+            label = program.names[n + k] if program.names else ""
+            unused.append(f"{label or f'argument {k}'} {type_}")
+    if unused:
+        warnings.warn(
+            f"{program.name}: donated buffers could not be used, since no result has their shape "
+            f"and dtype: {', '.join(unused)}",
+            stacklevel=2,
+        )
+    return aliases
