@@ -15,6 +15,7 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import DtypeError, ShapeError
 from plait.ops.arithmetic import add, convert_element_type, mul
 from plait.ops.axes import broadcast_in_dim, check_shape, normalise_axis
+from plait.ops.compare import eq, ge
 
 
 class Iota(Primitive):
@@ -85,16 +86,12 @@ def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> 
 
 def eye(dtype: Any, shape: Sequence[int], offset: int = 0) -> Any:
     """A matrix with ones where column - row == offset, zeros elsewhere."""
-    from plait.ops.compare import eq
-
     rows, columns = _positions(shape, offset)
     return convert_element_type(eq(rows, columns), dtype)
 
 
 def tri(dtype: Any, shape: Sequence[int], offset: int = 0) -> Any:
     """A matrix with ones where column - row <= offset, zeros elsewhere."""
-    from plait.ops.compare import ge
-
     rows, columns = _positions(shape, offset)
     return convert_element_type(ge(rows, columns), dtype)
 
@@ -108,8 +105,6 @@ def _positions(shape: Sequence[int], offset: int) -> tuple[Any, Any]:
 
 def delta(dtype: Any, shape: Sequence[int], axes: Sequence[int]) -> Any:
     """Ones where the positions along all the given axes are equal; shape is that of those axes."""
-    from plait.ops.compare import eq
-
     axes = tuple(axes)
     base = tuple(shape[a] for a in axes)
     positions = [broadcasted_iota(dtypes.int32, base, k) for k in range(len(base))]

@@ -29,6 +29,7 @@ from plait.ops.axes import (
     reshape,
 )
 from plait.ops.axes import full as fill_with
+from plait.ops.compare import lt, select
 
 
 def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
@@ -191,8 +192,6 @@ class Pad(Linear):
         if not mapped[1]:
             return self.bind(x, fill, padding=rows), True
         # One value for each row: pad with anything, and write the rows' values over it.
-        from plait.ops.compare import select
-
         x = add_rows(x, mapped[0], frame.size)
         some = reshape(slice(fill, (0,), (1,)), ())
         inside = fill_with(type_of(x).shape, True, dtypes.bool_)
@@ -533,8 +532,6 @@ def _start_scalar(start: Any, n: int, op: str, allow_negative: bool) -> Any:
         raise DtypeError("start indices are integer scalars", op=op, start_index=type_)
     if not allow_negative or type_.dtype in dtypes.UINT:
         return start
-    from plait.ops.compare import lt, select
-
     if type_.dtype.itemsize < 4:
         start = convert_element_type(start, dtypes.int32)
     dtype = type_of(start).dtype
