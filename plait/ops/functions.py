@@ -1,0 +1,698 @@
+"""exp, log, sin, tanh, pow, sqrt, ...: one record each; rounding; the parts of complex numbers.
+
+The meaning of a function on floats narrower than 64 bits is its value in float64, rounded once.
+Derivatives are written with the result y where that is cheaper or safer than the operand.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes, sample
+from plait.core.dtypes import ANY, BOOL, COMPLEX, FLOAT, INEXACT, INT, INTEGER, NUMBER, UINT
+from plait.core.primitive import LinearOperand, Primitive, register, zeros_like
+from plait.core.sample import complex_, integers, positive
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.ops.arithmetic import add, convert_element_type, div, integer_pow, mul, neg, sub
+from plait.ops.compare import eq, ge, select
+from plait.ops.elementwise import Elementwise, binary, unary
+
+
+def wide(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The NumPy function computed in float64 or complex128, whatever the operands' dtype."""
+
+    def computed(*xs: np.ndarray) -> np.ndarray:
+        return function(
+            *(x.astype(np.complex128 if x.dtype in COMPLEX else np.float64) for x in xs)
+        )
+
+    return computed
+
+
+def _chlo(name: str) -> Callable[..., Any]:
+    return lambda b, x: b.chlo(name, (x,), ArrayType(x.shape, x.dtype))
+
+
+# --- exponentials and logarithms
+
+exp = unary(
+    "exp",
+    doc="e ** x, element by element. StableHLO: exponential.",
+    accepts=INEXACT,
+    numpy=wide(np.exp),
+    hlo="exponential",
+    jvp=lambda y, x, t: mul(t, y),
+    samples=[sample.real(2, 3), complex_(3)],
+)
+
+
+def _lower_exp2(b: Any, x: Any) -> Any:
+    return b.unary("exponential", b.mul(x, b.full_like(x, math.log(2.0))))
+
+
+exp2 = unary(
+    "exp2",
+    doc="2 ** x, element by element.",
+    accepts=INEXACT,
+    numpy=wide(lambda x: np.exp2(x)),
+    hlo=_lower_exp2,
+    jvp=lambda y, x, t: mul(t, mul(y, math.log(2.0))),
+    samples=[sample.real(2, 3), complex_(3)],
+)
+
+expm1 = unary(
+    "expm1",
+    doc="exp(x) - 1, exact near 0. StableHLO: exponential_minus_one.",
+    accepts=INEXACT,
+    numpy=wide(np.expm1),
+    hlo="exponential_minus_one",
+    jvp=lambda y, x, t: mul(t, add(y, 1.0)),
+    samples=[sample.real(2, 3), complex_(3)],
+)
+
+log = unary(
+    "log",
+    doc="The natural logarithm; -inf at 0, NaN below. StableHLO: log.",
+    accepts=INEXACT,
+    numpy=wide(np.log),
+    hlo="log",
+    jvp=lambda y, x, t: div(t, x),
+    samples=[positive(2, 3), complex_(3)],
+)
+
+log2 = unary(
+    "log2",
+    doc="The logarithm to base 2; -inf at 0, NaN below.",
+    accepts=INEXACT,
+    numpy=wide(np.log2),
+    hlo=lambda b, x: b.mul(b.unary("log", x), b.full_like(x, 1.0 / math.log(2.0))),
+    jvp=lambda y, x, t: div(t, mul(x, math.log(2.0))),
+    samples=[positive(2, 3), complex_(3)],
+)
+
+log1p = unary(
+    "log1p",
+    doc="log(1 + x), exact near 0; -inf at -1, NaN below. StableHLO: log_plus_one.",
+    accepts=INEXACT,
+    numpy=wide(np.log1p),
+    hlo="log_plus_one",
+    jvp=lambda y, x, t: div(t, add(x, 1.0)),
+    samples=[sample.real(2, 3, low=-0.9, high=2.0), complex_(3)],
+)
+
+
+def _logistic(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+logistic = unary(
+    "logistic",
+    doc="1 / (1 + exp(-x)). StableHLO: logistic.",
+    accepts=INEXACT,
+    numpy=wide(_logistic),
+    hlo="logistic",
+    jvp=lambda y, x, t: mul(t, mul(y, sub(1.0, y))),
+    samples=[sample.real(2, 3), complex_(3)],
+)
+
+# --- circular functions
+
+sin = unary(
+    "sin",
+    doc="sin(x), x in radians. StableHLO: sine.",
+    accepts=INEXACT,
+    numpy=wide(np.sin),
+    hlo="sine",
+    jvp=lambda y, x, t: mul(t, cos(x)),
+    samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
+)
+
+cos = unary(
+    "cos",
+    doc="cos(x), x in radians. StableHLO: cosine.",
+    accepts=INEXACT,
+    numpy=wide(np.cos),
+    hlo="cosine",
+    jvp=lambda y, x, t: mul(t, neg(sin(x))),
+    samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
+)
+
+tan = unary(
+    "tan",
+    doc="tan(x), x in radians. StableHLO: tan.",
+    accepts=INEXACT,
+    numpy=wide(np.tan),
+    hlo="tan",
+    jvp=lambda y, x, t: mul(t, add(integer_pow(y, 2), 1.0)),
+    samples=[sample.real(2, 3, low=-1.4, high=1.4), complex_(3)],
+)
+
+asin = unary(
+    "asin",
+    doc="The x in [-pi/2, pi/2] whose sine is given; NaN outside [-1, 1]. CHLO: asin.",
+    accepts=INEXACT,
+    numpy=wide(np.arcsin),
+    hlo=_chlo("asin"),
+    jvp=lambda y, x, t: mul(t, rsqrt(_one_minus_square(x))),
+    samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
+)
+
+acos = unary(
+    "acos",
+    doc="The x in [0, pi] whose cosine is given; NaN outside [-1, 1]. CHLO: acos.",
+    accepts=INEXACT,
+    numpy=wide(np.arccos),
+    hlo=_chlo("acos"),
+    jvp=lambda y, x, t: mul(t, neg(rsqrt(_one_minus_square(x)))),
+    samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
+)
+
+atan = unary(
+    "atan",
+    doc="The x in [-pi/2, pi/2] whose tangent is given. CHLO: atan.",
+    accepts=INEXACT,
+    numpy=wide(np.arctan),
+    hlo=_chlo("atan"),
+    jvp=lambda y, x, t: div(t, add(integer_pow(x, 2), 1.0)),
+    samples=[sample.real(2, 3), complex_(3, scale=0.7)],
+)
+
+
+def _one_minus_square(x: Any) -> Any:
+    # (1 - x)(1 + x) keeps its digits near -1 and 1, where 1 - x² loses them.
+    return mul(sub(1.0, x), add(x, 1.0))
+
+
+def _atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    if x.dtype not in COMPLEX:
+        return np.arctan2(y, x)
+    return -1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))
+
+
+def _over_squares(factor: Any, x: Any, y: Any) -> Any:
+    return div(factor, add(integer_pow(x, 2), integer_pow(y, 2)))
+
+
+atan2 = binary(
+    "atan2",
+    doc="The angle of the point (y, x), first the ordinate; in [-pi, pi]. StableHLO: atan2.",
+    accepts=INEXACT,
+    numpy=wide(_atan2),
+    hlo="atan2",
+    jvp=(
+        lambda z, x, y, t: mul(t, _over_squares(y, x, y)),
+        lambda z, x, y, t: mul(t, _over_squares(neg(x), x, y)),
+    ),
+    samples=[
+        (sample.real(2, 3), positive(2, 3)),
+        (sample.real(3), -positive()),
+        (complex_(3), complex_(3) + 3.0),
+    ],
+)
+
+# --- hyperbolic functions
+
+sinh = unary(
+    "sinh",
+    doc="The hyperbolic sine. CHLO: sinh.",
+    accepts=INEXACT,
+    numpy=wide(np.sinh),
+    hlo=_chlo("sinh"),
+    jvp=lambda y, x, t: mul(t, cosh(x)),
+    samples=[sample.real(2, 3), complex_(3)],
+)
+
+cosh = unary(
+    "cosh",
+    doc="The hyperbolic cosine. CHLO: cosh.",
+    accepts=INEXACT,
+    numpy=wide(np.cosh),
+    hlo=_chlo("cosh"),
+    jvp=lambda y, x, t: mul(t, sinh(x)),
+    samples=[sample.real(2, 3), complex_(3)],
+)
+
+tanh = unary(
+    "tanh",
+    doc="The hyperbolic tangent. StableHLO: tanh.",
+    accepts=INEXACT,
+    numpy=wide(np.tanh),
+    hlo="tanh",
+    jvp=lambda y, x, t: mul(t, _one_minus_square(y)),
+    samples=[sample.real(2, 3), complex_(3)],
+)
+
+asinh = unary(
+    "asinh",
+    doc="The x whose hyperbolic sine is given. CHLO: asinh.",
+    accepts=INEXACT,
+    numpy=wide(np.arcsinh),
+    hlo=_chlo("asinh"),
+    jvp=lambda y, x, t: mul(t, rsqrt(add(integer_pow(x, 2), 1.0))),
+    samples=[sample.real(2, 3), complex_(3)],
+)
+
+acosh = unary(
+    "acosh",
+    doc="The x >= 0 whose hyperbolic cosine is given; NaN below 1. CHLO: acosh.",
+    accepts=INEXACT,
+    numpy=wide(np.arccosh),
+    hlo=_chlo("acosh"),
+    # The product of two roots, not the root of a product, has the branch cut of acosh.
+    jvp=lambda y, x, t: mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))),
+    samples=[sample.real(2, 3, low=1.1, high=3.0), complex_(3)],
+)
+
+atanh = unary(
+    "atanh",
+    doc="The x whose hyperbolic tangent is given; infinite at -1 and 1, NaN outside. CHLO: atanh.",
+    accepts=INEXACT,
+    numpy=wide(np.arctanh),
+    hlo=_chlo("atanh"),
+    jvp=lambda y, x, t: div(t, _one_minus_square(x)),
+    samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
+)
+
+# --- powers and roots
+
+sqrt = unary(
+    "sqrt",
+    doc="The square root; NaN below 0. StableHLO: sqrt.",
+    accepts=INEXACT,
+    numpy=wide(np.sqrt),
+    hlo="sqrt",
+    jvp=lambda y, x, t: mul(t, div(0.5, y)),
+    samples=[positive(2, 3), complex_(3)],
+)
+
+rsqrt = unary(
+    "rsqrt",
+    doc="1 / sqrt(x); infinite at 0, NaN below. StableHLO: rsqrt.",
+    accepts=INEXACT,
+    numpy=wide(lambda x: 1 / np.sqrt(x)),
+    hlo="rsqrt",
+    jvp=lambda y, x, t: mul(t, mul(div(y, x), -0.5)),
+    samples=[positive(2, 3), complex_(3)],
+)
+
+cbrt = unary(
+    "cbrt",
+    doc="The cube root, of the sign of x. StableHLO: cbrt.",
+    accepts=FLOAT,
+    numpy=wide(np.cbrt),
+    hlo="cbrt",
+    jvp=lambda y, x, t: mul(t, div(1.0 / 3.0, integer_pow(y, 2))),
+    samples=[sample.real(2, 3)],
+)
+
+
+def _pow_base(z: Any, x: Any, y: Any, t: Any) -> Any:
+    # d(x ** y)/dx = y x^(y-1), but 0 where y is 0: x ** 0 is 1 everywhere, at 0 and infinity too.
+    constant = eq(y, 0.0)
+    power = pow(x, sub(select(constant, 1.0, y), 1.0))
+    return mul(t, mul(y, power))
+
+
+def _pow_exponent(z: Any, x: Any, y: Any, t: Any) -> Any:
+    # d(x ** y)/dy = log(x) x^y; at x = 0 the limit, which is 0 for y > 0, taken for y = 0 as well.
+    zero = eq(x, 0.0)
+    return mul(t, mul(log(select(zero, 1.0, x)), z))
+
+
+pow_p = binary(
+    "pow",
+    doc="x ** y for inexact operands of one dtype; see the function pow. StableHLO: power.",
+    accepts=INEXACT,
+    numpy=wide(np.power),
+    hlo="power",
+    jvp=(_pow_base, _pow_exponent),
+    samples=[
+        (positive(2, 3), sample.real(2, 3)),
+        (positive(3), sample.real()),
+        (complex_(3) + 3.0, complex_(3)),
+    ],
+)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """x ** y, element by element.
+
+    A Python int y is a power by multiplication, exact for integer x. Otherwise x is inexact, and y
+    has its dtype or is an integer array. pow(x, 0) is 1 for every x, with derivative 0.
+    """
+    if isinstance(y, int) and not isinstance(y, bool):
+        return integer_pow(x, y)
+    have = type_of(y)
+    if have.dtype in INTEGER and type_of(x).dtype in INEXACT:
+        y = convert_element_type(y, type_of(x).dtype, have.weak_type)
+    return pow_p(x, y)
+
+
+# --- rounding
+
+
+class RoundingMethod(enum.Enum):
+    """Where `round` takes numbers half-way between two integers."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+_STEPS = [
+    sample.real(2, 3, low=-5.0, high=5.0),
+    np.array([-0.0, 0.5, -0.5, 2.5, 1e30, np.inf, np.nan]),
+]
+
+
+def _rounding(name: str, doc: str, numpy: Callable[..., Any], hlo: str) -> Elementwise:
+    return unary(
+        name,
+        doc=f"{doc}; the derivative is 0. StableHLO: {hlo}.",
+        accepts=FLOAT,
+        numpy=wide(numpy),
+        hlo=hlo,
+        samples=_STEPS,
+    )
+
+
+floor = _rounding("floor", "The largest integer not above x, as a float", np.floor, "floor")
+ceil = _rounding("ceil", "The smallest integer not below x, as a float", np.ceil, "ceil")
+
+
+def _round_away(x: np.ndarray) -> np.ndarray:
+    below = np.trunc(x)
+    return np.copysign(np.where(np.abs(x - below) >= 0.5, below + np.sign(x), below), x)
+
+
+round_away_p = _rounding(
+    "round_away_from_zero",
+    "The nearest integer, the one further from 0 of two as near, as a float",
+    _round_away,
+    "round_nearest_afz",
+)
+round_even_p = _rounding(
+    "round_to_nearest_even",
+    "The nearest integer, the even one of two as near, as a float",
+    np.rint,
+    "round_nearest_even",
+)
+
+
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """The nearest integer to each float of x, as a float. Raises ArgumentError."""
+    if rounding_method is RoundingMethod.AWAY_FROM_ZERO:
+        return round_away_p(x)
+    if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+        return round_even_p(x)
+    raise ArgumentError(
+        "rounding_method is a RoundingMethod", op="round", rounding_method=rounding_method
+    )
+
+
+nextafter = binary(
+    "nextafter",
+    doc="The float next to x on the way to y. The derivative is that of x. CHLO: next_after.",
+    accepts=FLOAT,
+    numpy=np.nextafter,
+    hlo=lambda b, x, y: b.chlo("next_after", (x, y), ArrayType(x.shape, x.dtype)),
+    jvp=(lambda z, x, y, t: t, None),
+    samples=[
+        (sample.real(2, 3), sample.real(2, 3)[:, ::-1].copy()),
+        (np.array([0.0, 1.0]), np.array([1.0, np.inf])),
+    ],
+)
+
+# --- parts of complex numbers, absolute value, sign
+
+
+def _real_dtype(dtype: np.dtype, *_: Any) -> np.dtype:
+    return dtypes.real_of(dtype)
+
+
+real = unary(
+    "real",
+    doc="The real part of complex numbers. StableHLO: real.",
+    accepts=COMPLEX,
+    numpy=np.real,
+    hlo=lambda b, x: b.unary("real", x, dtypes.real_of(x.dtype)),
+    result=_real_dtype,
+    jvp=lambda y, x, t: real(t),
+    transpose=lambda ct: complex(ct, zeros_like(ct)),
+    samples=[complex_(2, 3)],
+)
+
+imag = unary(
+    "imag",
+    doc="The imaginary part of complex numbers. StableHLO: imag.",
+    accepts=COMPLEX,
+    numpy=np.imag,
+    hlo=lambda b, x: b.unary("imag", x, dtypes.real_of(x.dtype)),
+    result=_real_dtype,
+    jvp=lambda y, x, t: imag(t),
+    # Cotangents pair without conjugation: imag(x) is the real part of -i x.
+    transpose=lambda ct: complex(zeros_like(ct), neg(ct)),
+    samples=[complex_(2, 3)],
+)
+
+_PARTS = frozenset({dtypes.float32, dtypes.float64})
+
+complex = binary(
+    "complex",
+    doc="x + i y from float32 or float64 parts. StableHLO: complex.",
+    accepts=_PARTS,
+    numpy=lambda x, y: _join(x, y),
+    hlo=lambda b, x, y: b.op("complex", (x, y), ArrayType(x.shape, dtypes.complex_of(x.dtype))),
+    result=lambda dtype, _: dtypes.complex_of(dtype),
+    jvp=(
+        lambda z, x, y, t: complex(t, zeros_like(t)),
+        lambda z, x, y, t: complex(zeros_like(t), t),
+    ),
+    transpose=lambda ct, x, y: (
+        real(ct) if isinstance(x, LinearOperand) else None,
+        neg(imag(ct)) if isinstance(y, LinearOperand) else None,
+    ),
+    samples=[(sample.real(2, 3), sample.real(2, 3)[::-1].copy()), (sample.real(3), sample.real())],
+)
+
+
+def _join(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    # Not x + 1j * y: an infinite y would make the real part NaN.
+    z = np.empty(np.broadcast_shapes(x.shape, y.shape), dtypes.complex_of(x.dtype))
+    z.real, z.imag = x, y
+    return z
+
+
+conj_p = unary(
+    "conj",
+    doc="The complex conjugate. CHLO: conj.",
+    accepts=COMPLEX,
+    numpy=np.conj,
+    hlo=_chlo("conj"),
+    jvp=lambda y, x, t: conj_p(t),
+    transpose=lambda ct: conj_p(ct),
+    samples=[complex_(2, 3)],
+)
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; a real x becomes complex."""
+    have = type_of(x)
+    if have.dtype in _PARTS:
+        x = convert_element_type(x, dtypes.complex_of(have.dtype), have.weak_type)
+    return conj_p(x)
+
+
+def _abs_jvp(y: Any, x: Any, t: Any) -> Any:
+    if type_of(x).dtype not in COMPLEX:
+        return select(ge(x, 0.0), t, neg(t))
+    # d|z| = Re(conj(z) t) / |z|, and 0 at 0.
+    size = select(eq(y, 0.0), 1.0, y)
+    direction = complex(div(real(x), size), neg(div(imag(x), size)))
+    return real(mul(t, direction))
+
+
+abs = unary(
+    "abs",
+    doc="""The absolute value; of complex numbers the distance from 0. The smallest integer is kept:
+    it has no positive counterpart. The derivative at 0 is 1, of complex numbers 0. StableHLO: abs.""",
+    accepts=INT | INEXACT,
+    numpy=np.abs,
+    hlo=lambda b, x: b.unary("abs", x, dtypes.real_of(x.dtype)),
+    result=_real_dtype,
+    jvp=_abs_jvp,
+    samples=[sample.real(2, 3), integers(5), complex_(3)],
+)
+
+
+def _sign(x: np.ndarray) -> np.ndarray:
+    if x.dtype in UINT:
+        return x != 0
+    if x.dtype in INT:
+        return np.sign(x.astype(np.int64))
+    return np.sign(x)
+
+
+def _lower_sign(b: Any, x: Any) -> Any:
+    if x.dtype in UINT:
+        return b.convert(b.compare("NE", x, b.full_like(x, 0)), x.dtype)
+    return b.unary("sign", x)
+
+
+def _sign_jvp(y: Any, x: Any, t: Any) -> Any:
+    # Real signs are constant. The sign z / |z| of a complex z turns with it: only the part of t
+    # across z counts, dy = i y Im(conj(y) t) / |z|, and 0 at 0.
+    if type_of(x).dtype not in COMPLEX:
+        return None
+    size = abs(x)
+    turn = div(y, complex(select(eq(size, 0.0), 1.0, size), zeros_like(size)))
+    across = imag(mul(t, conj_p(y)))
+    return mul(complex(zeros_like(across), across), turn)
+
+
+sign = unary(
+    "sign",
+    doc="-1, 0 or 1; NaN for NaN, -0 for -0; x / abs(x) for complex x, 0 for 0. StableHLO: sign.",
+    accepts=NUMBER,
+    numpy=_sign,
+    hlo=_lower_sign,
+    jvp=_sign_jvp,
+    samples=[
+        sample.real(2, 3),
+        integers(5),
+        integers(4, low=0, high=3, dtype=np.uint8),
+        complex_(3),
+    ],
+)
+
+# --- the bits of numbers
+
+
+def _width(dtype: Any) -> int:
+    if dtype in BOOL or dtype in COMPLEX or dtype not in ANY:
+        return 0
+    return int((dtypes.iinfo if dtype in INTEGER else dtypes.finfo)(dtype).bits)
+
+
+class BitcastConvertType(Primitive):
+    """The same bits read as another dtype."""
+
+    name = "bitcast_convert_type"
+    differentiable = False
+
+    def type(self, x, *, dtype):
+        old, new = _width(x.dtype), _width(dtype)
+        if x.dtype == dtype:
+            return x.strong()
+        if not old or not new:
+            fix = "view complex numbers through real and imag, booleans by converting them"
+            raise DtypeError(
+                "reads bits of integers and floats only", x=x, dtype=dtype.name, fix=fix
+            )
+        if old == new:
+            return ArrayType(x.shape, dtype)
+        if old > new:
+            return ArrayType((*x.shape, old // new), dtype)
+        if not x.shape or x.shape[-1] != new // old:
+            raise ShapeError(
+                f"the last axis must have size {new // old}, to make one {dtype.name} of it",
+                x=x,
+                dtype=dtype.name,
+            )
+        return ArrayType(x.shape[:-1], dtype)
+
+    def numpy(self, x, *, dtype):
+        out = self.type(type_of(x), dtype=dtype)
+        if x.dtype == dtype:
+            return x.copy()
+        bits = _bits(x)
+        return _from_bits(bits, dtype).reshape(out.shape)
+
+    def batch(self, frame, xs, mapped, *, dtype):
+        return self.bind(*xs, dtype=dtype), True
+
+    def lower(self, b, x, *, dtype):
+        (out,) = b.result_types
+        return x if x.dtype == dtype else b.bitcast(x, ArrayType(out.shape, dtype))
+
+    def samples(self):
+        yield (sample.real(2, 3, dtype=np.float32),), {"dtype": np.dtype(np.int32)}
+        yield (sample.real(2, 3, dtype=np.float32),), {"dtype": np.dtype(np.uint8)}
+        yield (integers(3, 2, dtype=np.int16),), {"dtype": np.dtype(np.float32)}
+        yield (sample.real(3, dtype=np.float16),), {"dtype": dtypes.bfloat16}
+
+
+def _bits(x: np.ndarray) -> np.ndarray:
+    """The bits of an array in memory order, one 0 or 1 each."""
+    width = _width(x.dtype)
+    stored = np.ascontiguousarray(x).reshape(-1, 1).view(np.uint8)
+    bits = np.unpackbits(stored, axis=1, bitorder="little")
+    return bits[:, :width].reshape(-1)  # four-bit numbers are stored in bytes
+
+
+def _from_bits(bits: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    width = _width(dtype)
+    rows = bits.reshape(-1, width)
+    if width < 8:
+        sign_bit = rows[:, -1:] if dtype in INT else np.zeros_like(rows[:, -1:])
+        rows = np.concatenate([rows, np.repeat(sign_bit, 8 - width, axis=1)], axis=1)
+    return np.packbits(rows, axis=1, bitorder="little").view(dtype)
+
+
+bitcast_convert_type_p = register(BitcastConvertType())
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The bits of operand read as another dtype (narrowed to 32 bits unless enable_x64 is on).
+
+    Shapes: unchanged for dtypes of one width; a narrower dtype adds a last axis for the parts, the
+    lowest bits first; a wider one takes it away. Raises: DtypeError for bool and complex,
+    ShapeError if the last axis does not make up one element.
+    """
+    dtype = dtypes.canonical(dtypes.as_dtype(new_dtype))
+    return bitcast_convert_type_p.bind(operand, dtype=dtype)
+
+
+__all__ = [
+    "RoundingMethod",
+    "abs",
+    "acos",
+    "acosh",
+    "asin",
+    "asinh",
+    "atan",
+    "atan2",
+    "atanh",
+    "bitcast_convert_type",
+    "cbrt",
+    "ceil",
+    "complex",
+    "conj",
+    "cos",
+    "cosh",
+    "exp",
+    "exp2",
+    "expm1",
+    "floor",
+    "imag",
+    "log",
+    "log1p",
+    "log2",
+    "logistic",
+    "nextafter",
+    "pow",
+    "real",
+    "round",
+    "rsqrt",
+    "sign",
+    "sin",
+    "sinh",
+    "sqrt",
+    "tan",
+    "tanh",
+]
