@@ -14,8 +14,6 @@ from __future__ import annotations
 import atexit
 import math
 import os
-import signal
-import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,7 +30,7 @@ from plait.errors import (
     PlaitError,
     ShapeError,
 )
-from plait.runtime import dlpack, plugins, startup
+from plait.runtime import dlpack, plugins, shutdown, startup
 from plait.runtime.disk_cache import DiskCache, entry_key
 from plait.runtime.faults import HostCallback as HostCallback
 from plait.runtime.faults import clean, compile_error, translate_error
@@ -107,23 +105,12 @@ def make_cpu_client(num_devices: int) -> Client:
     return client
 
 
-def _drain() -> None:
-    """At exit: a program that still runs while the process takes XLA down crashes it."""
-    try:
-        for client in _clients:
-            _gates[id(client)].drain()
-    except KeyboardInterrupt:  # a second Ctrl-C, by someone who does not want to wait for it
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(128 + signal.SIGINT)
-
-
 def _after_fork() -> None:
     for gate in _gates.values():
         gate.after_fork()
 
 
-atexit.register(_drain)
+atexit.register(lambda: shutdown.finish(_gates.values()))
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
