@@ -121,6 +121,10 @@ def make_plugin_client(platform: str) -> Client:
     Raises: BackendError if no plugin is installed (naming the package) or it finds no device.
     """
     plugin = plugins.find(platform)
+    if not _HAS_TO_NUMPY:  # the only way to read a buffer that is not in host memory
+        raise BackendError(
+            f"{plugin.platform} devices need jaxlib 0.11 or newer", fix="use Python 3.12 or newer"
+        )
     _prepare()
     if plugin.platform == "cuda":
         plugins.preload_nvidia_libraries()
