@@ -29,7 +29,7 @@ from plait.ops.axes import (
     reshape,
 )
 from plait.ops.axes import full as fill_with
-from plait.ops.compare import lt, select
+from plait.ops.compare import clamp, lt, select
 
 
 def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
@@ -380,6 +380,21 @@ def _lower_starts(b: Any, starts: Sequence[Any], shape: Sequence[int], sizes: Se
             if start.dtype in dtypes.INT:
                 start = b.binary("maximum", start, b.constant(np.asarray(0), start.dtype))
         out.append(b.convert(start, index))
+    return out
+
+
+def common_starts(starts: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
+    """Start indices along axes of given sizes in one dtype, of at least 32 bits, by ops."""
+    found = {type_of(s).dtype for s in starts}
+    if len(found) == 1 and next(iter(found)).itemsize >= 4:
+        return list(starts)
+    index = dtypes.int32 if all(n < 2**31 for n in sizes) else dtypes.int64
+    out = []
+    for start, n in zip(starts, sizes, strict=True):
+        dtype = type_of(start).dtype
+        if dtype.itemsize >= 4 and dtype != index:  # hold what the narrower dtype cannot
+            start = clamp(np.zeros((), dtype), start, np.asarray(n, dtype))
+        out.append(convert_element_type(start, index))
     return out
 
 
