@@ -9,8 +9,8 @@ from plait.core.context import context, named_axes, running
 from plait.core.interpreter import Interpreter, Tracer, leaked
 from plait.core.primitive import Primitive
 from plait.core.program import Program, run_program
-from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
+from plait.interpreters.closed import stage_closed
 from plait.ops.axes import broadcast_in_dim
 
 
@@ -56,7 +56,7 @@ class Batch(Interpreter):
     def process(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         values, mapped = [], []
         for x in xs:
-            own = type(x) is BatchTracer and x.interpreter is self
+            own = type(x) is BatchTracer and self.owns(x)
             values.append(x.value if own else x)
             mapped.append(own)
         frame = self.frame
@@ -74,13 +74,21 @@ class Batch(Interpreter):
             return tuple(self.wrap(a, m) for a, m in zip(y, y_mapped, strict=True))
         return self.wrap(y, y_mapped)
 
+    def owns(self, x: BatchTracer) -> bool:
+        """Whether a tracer has this frame's axis.
+
+        Functions with custom rules are run under a new Batch of the same frame; what they closed
+        over belongs to the one in which they were made.
+        """
+        return x.interpreter is self or x.interpreter.frame is self.frame  # type: ignore
+
     def wrap(self, value: Any, mapped: bool) -> Any:
         return BatchTracer(self, value) if mapped else value
 
     def unwrap(self, y: Any) -> tuple[Any, bool]:
         """(value, whether it has the frame's axis)."""
         if type(y) is BatchTracer:
-            if y.interpreter is self:
+            if self.owns(y):
                 return y.value, True
             if not y.interpreter.alive:
                 raise leaked(y)
@@ -146,8 +154,7 @@ def batch_program(
             marks.extend(ms)
             return ys
 
-        batched, captured = stage(rows, types, name=program.name)
-        assert not captured
+        batched = stage_closed(rows, types, name=program.name)
         return batched, tuple(marks)
 
     return program.derived(("batch", frame.key(), mapped, out_mapped), make)

@@ -9,8 +9,8 @@ from plait.core.context import context, running
 from plait.core.interpreter import Interpreter, Tracer, leaked
 from plait.core.primitive import Primitive, zeros_like, zeros_of
 from plait.core.program import Program, run_program
-from plait.core.stage import stage
 from plait.core.types import type_of
+from plait.interpreters.closed import stage_closed
 
 
 class JvpTracer(Tracer):
@@ -121,8 +121,7 @@ def jvp_program(
             out_nonzero.extend(t is not None for t in ts)
             return [*ys, *(t for t in ts if t is not None)]
 
-        derived, captured = stage(both, types, name=f"jvp_{program.name}")
-        assert not captured
+        derived = stage_closed(both, types, name=f"jvp_{program.name}")
         return derived, tuple(out_nonzero)
 
     return program.derived(("jvp", nonzero, wanted), make)

@@ -7,11 +7,12 @@ residuals.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from plait.core.context import context, running
 from plait.core.program import Literal, Program, Var, run_program
 from plait.core.stage import Stager
+from plait.interpreters.closed import close
 from plait.interpreters.linearize import Linearizer
 
 
@@ -52,8 +53,7 @@ def split_program(
             f"linear_{program.name}",
         )
         known_ys = [y for y, is_linear in zip(ys, out_linear, strict=True) if not is_linear]
-        known, captured = stager.finish([*known_ys, *residuals], program.name)
-        assert not captured
+        known = close(*stager.finish([*known_ys, *residuals], program.name))
         return Split(known, linear_program, out_linear, len(residuals))
 
     return program.derived(("split", linear, force_linear), make)

@@ -8,7 +8,7 @@ from typing import Any
 from plait.core.context import context
 from plait.core.primitive import LinearOperand, zeros_of
 from plait.core.program import Program, Var
-from plait.core.stage import stage
+from plait.interpreters.closed import stage_closed
 from plait.ops.arithmetic import add
 
 
@@ -106,8 +106,7 @@ def transpose_program(
             return out
 
         name = f"transpose_{program.name}"
-        transposed, captured = stage(run, [*known_types, *ct_types], name=name)
-        assert not captured
+        transposed = stage_closed(run, [*known_types, *ct_types], name=name)
         return transposed, tuple(marks)
 
     return program.derived(("transpose", linear, ct_nonzero, wanted), make)
