@@ -13,6 +13,8 @@ import tempfile
 import warnings
 from pathlib import Path
 
+from plait.config import config
+
 # Bytes before the payload: says what the file is, and the digest that truncation would break.
 _MAGIC = b"plait-executable-1\n"
 _DIGEST_SIZE = 32
@@ -92,3 +94,14 @@ class DiskCache:
         )
         with contextlib.suppress(OSError):
             path.unlink()
+
+
+_caches: dict[str, DiskCache] = {}
+
+
+def disk_cache() -> DiskCache | None:
+    """The cache in the folder that `config.compilation_cache_dir` names; None without one."""
+    folder = config.compilation_cache_dir
+    if not folder:
+        return None
+    return _caches.get(folder) or _caches.setdefault(folder, DiskCache(folder))

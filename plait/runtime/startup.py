@@ -8,6 +8,7 @@ shared with whoever else uses XLA here, so this module only adds, and never repl
 from __future__ import annotations
 
 import ctypes
+import functools
 import mmap
 import os
 import platform
@@ -113,6 +114,7 @@ def trim_malloc() -> None:
         libc.malloc_trim(0)
 
 
+@functools.cache
 def cpu_features() -> str:
     """The instruction sets of this machine: compiled programs of one set may not run on another."""
     try:

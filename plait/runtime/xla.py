@@ -31,7 +31,7 @@ from plait.errors import (
     ShapeError,
 )
 from plait.runtime import dlpack, plugins, shutdown, startup
-from plait.runtime.disk_cache import DiskCache, entry_key
+from plait.runtime.disk_cache import disk_cache, entry_key
 from plait.runtime.faults import HostCallback as HostCallback
 from plait.runtime.faults import clean, compile_error, translate_error
 from plait.runtime.gate import Gate
@@ -557,6 +557,7 @@ class Executable:
 
     __slots__ = (
         "__weakref__",
+        "_blob",
         "_callbacks",
         "_loaded",
         "_options",
@@ -576,10 +577,11 @@ class Executable:
         out_shardings: Sequence[Sharding] | None,
         callbacks: Sequence[Callable[..., Any]],
         options: Mapping[str, Any],
+        blob: bytes | None,
     ) -> None:
         shardings = tuple(out_shardings or [replicated(devices)] * len(out_types))
         self._loaded, self.devices, self._options = loaded, devices, options
-        self._callbacks = callbacks
+        self._callbacks, self._blob = callbacks, blob
         self.out_types = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in out_types)
         self.out_shardings = shardings
         self.raw_execute = loaded.execute_sharded
@@ -645,15 +647,13 @@ class Executable:
         first, *others = self.devices
         if others:
             raise ArgumentError("only a program of one device can be cloned for another device")
-        blob = first.client.serialize_executable(self._loaded)
+        # What was loaded cannot be serialized again: the result lacks the compiled functions.
+        blob = self._blob or first.client.serialize_executable(self._loaded)
+        types, callbacks, options = self.out_types, self._callbacks, self._options
         clones = []
         for device in devices:
-            loaded = _load(
-                blob, (device,), _compile_options((device,), self._options), self._callbacks
-            )
-            clones.append(
-                Executable(loaded, (device,), self.out_types, None, self._callbacks, self._options)
-            )
+            loaded = _load(blob, (device,), _compile_options((device,), options), callbacks)
+            clones.append(Executable(loaded, (device,), types, None, callbacks, options, blob))
         return clones
 
 
@@ -715,23 +715,12 @@ def compile(
     options = dict(options or {})
     try:
         compile_options = _compile_options(devices, options)
-        loaded = _compile_or_load(
+        loaded, blob = _compile_or_load(
             text, devices, compile_options, callbacks, options, cache_key_extra
         )
     except XlaError as error:
         raise compile_error(error) from error
-    return Executable(loaded, devices, out_types, out_shardings, tuple(callbacks), options)
-
-
-_disk_caches: dict[str, DiskCache] = {}
-
-
-def disk_cache() -> DiskCache | None:
-    """The persistent compilation cache, if `config.compilation_cache_dir` names its folder."""
-    folder = config.compilation_cache_dir
-    if not folder:
-        return None
-    return _disk_caches.get(folder) or _disk_caches.setdefault(folder, DiskCache(folder))
+    return Executable(loaded, devices, out_types, out_shardings, tuple(callbacks), options, blob)
 
 
 def _compile_or_load(
@@ -741,7 +730,8 @@ def _compile_or_load(
     callbacks: Sequence[Callable[..., Any]],
     options: Mapping[str, Any],
     extra: str,
-) -> Any:
+) -> tuple[Any, bytes | None]:
+    """The loaded program, and the bytes it was loaded from if it was not compiled just now."""
     client, cache = devices[0].client, disk_cache()
     key = ""
     if cache is not None:
@@ -761,18 +751,20 @@ def _compile_or_load(
         blob = cache.read(key)
         if blob is not None:
             try:
-                return _load(blob, devices, compile_options, callbacks)
+                return _load(blob, devices, compile_options, callbacks), blob
             except XlaError as error:
                 cache.discard(key, clean(str(error)))
     loaded = client.compile_and_load(text, _jax.DeviceList(devices), compile_options)
     if cache is None and not callbacks:
-        return loaded
+        return loaded, None
     blob = client.serialize_executable(loaded)
     if cache is not None:
         cache.write(key, blob)
+    if not callbacks:
+        return loaded, None
     # jaxlib takes callbacks with a module of its MLIR bindings, or while loading a compiled
     # program; the latter spares importing the bindings.
-    return _load(blob, devices, compile_options, callbacks) if callbacks else loaded
+    return _load(blob, devices, compile_options, callbacks), blob
 
 
 # --- library calls --------------------------------------------------------------------------------

@@ -6,18 +6,22 @@ import warnings
 import pytest
 
 from plait.runtime.disk_cache import DiskCache, entry_key
-from tests.runtime.programs import SINE, callback_program, output_of
+from tests.runtime.programs import SINE, callback_program, output_of, psum_program
 
 # Compiles sine, runs it, and prints hits, misses and the sum of the result.
 USE = f"""
     import numpy as np
     from plait.runtime import xla
+    from plait.runtime.disk_cache import disk_cache
     devices = xla.make_cpu_client(2).local_devices()
     text = {SINE!r}
     program = xla.compile(text, devices[:1], out_types=[((4,), "float32")])
     (y,) = program.execute([xla.put(np.ones(4, np.float32), devices[0])])
+    assert program.as_text().startswith("HloModule")
+    (z,) = program.clone_for(devices[-1]).execute([xla.put(np.ones(4, np.float32), devices[-1])])
+    xla.wait([z])
     total = xla.to_host(y, (4,), np.float32).sum()
-    cache = xla.disk_cache()
+    cache = disk_cache()
     print(cache and (cache.hits, cache.misses), round(float(total), 4))
 """
 
@@ -112,6 +116,24 @@ def test_an_entry_serves_every_device(tmp_path):
     )
 
 
+def test_programs_of_several_devices(tmp_path):
+    code = f"""
+        import numpy as np
+        from plait.runtime import xla
+        from plait.runtime.disk_cache import disk_cache
+        devices = xla.make_cpu_client(4).local_devices()[ORDER]
+        sharding = xla.tiled(devices, (2,), ((0,),))
+        program = xla.compile({psum_program(2, 2)!r}, devices, num_partitions=2,
+                              out_types=[((4,), "float32")], out_shardings=[sharding])
+        parts = [np.float32([k, 10 * k]) for k in range(2)]
+        (y,) = program.execute([xla.put_shards(parts, devices, (4,), sharding)])
+        print(disk_cache().hits, xla.to_host(y, (4,), np.float32).tolist())
+    """
+    assert use(tmp_path, code.replace("ORDER", ":2")) == "0 [1.0, 10.0, 1.0, 10.0]"
+    for order in (":2", "1::-1", "2:", "::3"):
+        assert use(tmp_path, code.replace("ORDER", order)) == "1 [1.0, 10.0, 1.0, 10.0]"
+
+
 def test_what_shapes_the_code_is_in_the_key(tmp_path):
     use(tmp_path)
     options = USE.replace("out_types", "options={'xla_cpu_enable_fast_math': True}, out_types")
@@ -136,12 +158,13 @@ def test_programs_with_callbacks(tmp_path):
     code = f"""
         import numpy as np
         from plait.runtime import xla
+        from plait.runtime.disk_cache import disk_cache
         (device,) = xla.make_cpu_client(1).local_devices()
         program = xla.compile({callback_program("tensor<4xf32>", "tensor<4xf32>")!r}, [device],
             out_types=[((4,), "float32")],
             callbacks=[xla.HostCallback(lambda x: x[None] + SHIFT, [((4,), "float32")])])
         (y,) = program.execute([xla.put(np.ones(4, np.float32), device)])
-        print(xla.disk_cache().hits, xla.to_host(y, (4,), np.float32).sum())
+        print(disk_cache().hits, xla.to_host(y, (4,), np.float32).sum())
     """
     assert use(tmp_path, code.replace("SHIFT", "np.float32(1)")) == "0 8.0"
     assert use(tmp_path, code.replace("SHIFT", "np.float32(2)")) == "1 12.0"

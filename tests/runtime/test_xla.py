@@ -399,7 +399,10 @@ def test_clones(devices):
         (y,) = clone.execute([xla.put(vector(), device)])
         assert xla.sharding_of(y) is xla.single(device)
         assert np.allclose(read(y, vector()), np.sin(vector()))
-    assert program.clone_for(devices[5]).devices == (devices[5],)
+    again = program.clone_for(devices[5]).clone_for(devices[6])  # a clone of a clone
+    assert again.devices == (devices[6],)
+    (y,) = again.execute([xla.put(vector(), devices[6])])
+    assert np.allclose(read(y, vector()), np.sin(vector()))
     gang = xla.compile(
         psum_program(2, 2),
         devices[:2],
@@ -847,6 +850,6 @@ def test_exit_while_a_program_runs(kept):
                               out_types=[((n, n), "float32")])
         outs = program.execute([xla.put(np.eye(n, dtype=np.float32), device)])
         print("launched")
-    """ + ("" if kept else "        del outs\n")
+    """ + ("" if kept else "    del outs\n")
     for _ in range(3):  # without `shutdown` about every second such process crashes
         assert output_of(code) == "launched"
