@@ -10,10 +10,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from plait.core.context import context, running
-from plait.core.program import Literal, Program, Var, run_program
+from plait.core.program import Program, run_program
 from plait.core.stage import Stager
 from plait.interpreters.closed import close
 from plait.interpreters.linearize import Linearizer
+from plait.interpreters.simplify import simplify
 
 
 class Split(NamedTuple):
@@ -59,6 +60,46 @@ def split_program(
     return program.derived(("split", linear, force_linear), make)
 
 
-def is_input(program: Program, atom: Var | Literal) -> bool:
-    """Whether a result of a Program is one of its inputs, passed through."""
-    return isinstance(atom, Var) and atom in set(program.inputs)
+class Forwarding(NamedTuple):
+    """A Split whose residuals are only what has to be computed.
+
+    Residuals that are inputs of the known part are left out of its results: `forwarded` gives their
+    positions among the known inputs. The linear part takes the computed residuals, then the
+    forwarded ones, then its linear inputs.
+    """
+
+    known: Program
+    linear: Program
+    out_linear: tuple[bool, ...]
+    computed: int
+    forwarded: tuple[int, ...]
+
+
+def split_forwarding(program: Program, linear: tuple[bool, ...]) -> Forwarding:
+    """`split_program`, for regions that can hand inputs on themselves without a copy."""
+
+    def make() -> Forwarding:
+        cut = split_program(program, linear)
+        position = {var: k for k, var in enumerate(cut.known.inputs)}
+        n = len(cut.known.outputs) - cut.residuals
+        residuals = list(zip(cut.known.outputs[n:], cut.linear.inputs, strict=False))
+        computed = [(a, v) for a, v in residuals if a not in position]
+        forwarded = [(a, v) for a, v in residuals if a in position]
+        known = Program(
+            cut.known.inputs,
+            cut.known.equations,
+            [*cut.known.outputs[:n], *(a for a, _ in computed)],
+            cut.known.name,
+        )
+        tangents = cut.linear.inputs[cut.residuals :]
+        inputs = [*(v for _, v in computed), *(v for _, v in forwarded), *tangents]
+        linear_part = Program(inputs, cut.linear.equations, cut.linear.outputs, cut.linear.name)
+        return Forwarding(
+            simplify(known),
+            simplify(linear_part),
+            cut.out_linear,
+            len(computed),
+            tuple(position[a] for a, _ in forwarded),
+        )
+
+    return program.derived(("split forwarding", linear), make)

@@ -9,7 +9,7 @@ from plait.hlo.module import call_program
 from plait.interpreters.batch import batch_program
 from plait.interpreters.jvp import jvp_program
 from plait.interpreters.linearize import parent_of
-from plait.interpreters.split import split_program
+from plait.interpreters.split import split_forwarding
 from plait.interpreters.transpose import transpose_program
 from plait.regions.region import Region, check_operands, merge, partition
 
@@ -35,7 +35,7 @@ class Call(Region):
         return out[:n], merge(out_nonzero, out[n:], [None] * n)
 
     def split(self, linearizer, xs, linear, params):
-        cut = split_program(params["program"], tuple(linear))
+        cut = split_forwarding(params["program"], tuple(linear))
         tangents, known = partition(linear, xs)
         with running(parent_of(linearizer)):
             # A part without equations only passes values on: not worth a call.
@@ -43,8 +43,9 @@ class Call(Region):
                 out = self.bind(*known, program=cut.known)
             else:
                 out = run_program(cut.known, *known)
-        n = len(out) - cut.residuals
-        pushed = linearizer.emit(self, [*out[n:], *tangents], {"program": cut.linear})
+        n = len(out) - cut.computed
+        residuals = [*out[n:], *(known[k] for k in cut.forwarded)]
+        pushed = linearizer.emit(self, [*residuals, *tangents], {"program": cut.linear})
         return merge(cut.out_linear, pushed, out[:n])
 
     def transpose(self, cts, *xs, program):

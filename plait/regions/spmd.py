@@ -25,7 +25,7 @@ from plait.hlo.module import call_program
 from plait.interpreters.batch import Frame, batch_program
 from plait.interpreters.jvp import jvp_program
 from plait.interpreters.linearize import parent_of
-from plait.interpreters.split import split_program
+from plait.interpreters.split import split_forwarding
 from plait.interpreters.transpose import backward
 from plait.interpreters.variance import variance
 from plait.ops.arithmetic import mul
@@ -86,13 +86,13 @@ class Pmap(Region):
             rest.pop(k) for k in ("program", "in_mapped", "out_mapped")
         )
         with named_axes((rest["axis_name"], rest["axis_size"])):
-            cut = split_program(program, tuple(linear))
+            cut = split_forwarding(program, tuple(linear))
         tangents, known = partition(linear, xs)
         t_mapped, k_mapped = partition(linear, in_mapped)
         lin_out, known_out = partition(cut.out_linear, out_mapped)
         # A residual that is equal in all lanes is kept once.
         varies = _varies(cut.known, k_mapped, rest["axis_name"])
-        res_mapped = varies[len(varies) - cut.residuals :] if cut.residuals else []
+        res_mapped = varies[len(varies) - cut.computed :] if cut.computed else []
         with running(parent_of(linearizer)):
             out = self.bind(
                 *known,
@@ -101,13 +101,15 @@ class Pmap(Region):
                 out_mapped=(*known_out, *res_mapped),
                 **rest,
             )
-        n = len(out) - cut.residuals
+        n = len(out) - cut.computed
+        handed_on = [known[k] for k in cut.forwarded]
+        handed_on_mapped = [k_mapped[k] for k in cut.forwarded]
         pushed = linearizer.emit(
             self,
-            [*out[n:], *tangents],
+            [*out[n:], *handed_on, *tangents],
             {
                 "program": cut.linear,
-                "in_mapped": (*res_mapped, *t_mapped),
+                "in_mapped": (*res_mapped, *handed_on_mapped, *t_mapped),
                 "out_mapped": tuple(lin_out),
                 **rest,
             },

@@ -1,0 +1,192 @@
+"""Show what a function becomes: its Program, the StableHLO, the optimised HLO, its cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from plait.core import tree
+from plait.core.program import Program
+from plait.core.show import show_program
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError
+from plait.hlo.builder import Builder
+from plait.hlo.module import module_text
+from plait.interpreters.simplify import simplify
+from plait.regions.spmd import fuse
+from plait.runtime import client
+from plait.runtime.array import Array, as_array
+from plait.runtime.compile import compile_program, platform_name
+from plait.transforms.arguments import check_callable
+from plait.transforms.jit import Call, JitFunction, ShapeDtypeStruct, Traced
+
+
+class Lowered:
+    """A function traced for arguments of known types: show it, or compile it."""
+
+    def __init__(
+        self, function: JitFunction, call: Call, traced: Traced, in_tree: Any, leaves: list[Any]
+    ):
+        self._function, self._call, self._traced = function, call, traced
+        self.in_tree, self._leaves = in_tree, leaves
+
+    @property
+    def program(self) -> Program:
+        """The Program."""
+        return self._traced.program
+
+    @property
+    def out_tree(self) -> Any:
+        """The structure of the result."""
+        return self._traced.out_tree
+
+    @property
+    def out_info(self) -> Any:
+        """Shapes and dtypes of the result."""
+        types = self._traced.program.out_types
+        return self.out_tree.unflatten([ShapeDtypeStruct(t.shape, t.dtype) for t in types])
+
+    @property
+    def in_avals(self) -> Any:
+        """Types of the arguments, in their containers."""
+        return self.in_tree.unflatten([type_of(x) for x in self._leaves])
+
+    def as_text(self, dialect: str | None = None) -> str:
+        """The StableHLO text (dialect 'stablehlo'), or the Program ('program')."""
+        if dialect == "program":
+            return show_program(self._traced.program, sources=True)
+        if dialect not in (None, "stablehlo"):
+            raise ArgumentError(
+                f"there is no dialect {dialect!r}", op="Lowered.as_text", fix="'stablehlo' or 'program'"
+            )
+        builder = Builder(platform_name(client.default_device()))
+        return module_text(builder, simplify(fuse(self._traced.program)))
+
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> CompiledFunction:
+        """Compile it."""
+        signatures = [x.sig if type(x) is Array else type_of(x) for x in self._leaves]
+        traced = self._traced
+        compiled = compile_program(
+            traced.program,
+            [as_array(x) for x in traced.captured],
+            signatures,
+            donated=self._function.donated_leaves(self._call),
+        )
+        return CompiledFunction(self, compiled, signatures)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate of one run: 'flops', 'bytes accessed', ..."""
+        return self.compile().cost_analysis()
+
+
+class CompiledFunction:
+    """A compiled function for arguments of fixed types."""
+
+    def __init__(self, lowered: Lowered, compiled: Any, signatures: list[Any]):
+        self._lowered, self._compiled, self._signatures = lowered, compiled, signatures
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        function = self._lowered._function
+        call = function.split_static(args, kwargs)
+        leaves, in_tree = tree.flatten(call.dynamic)
+        if in_tree != self._lowered.in_tree:
+            raise ArgumentError(
+                "the arguments have another structure than those it was compiled for",
+                op=f"compiled {self._compiled.name}",
+                expected=str(self._lowered.in_tree),
+                got=str(in_tree),
+            )
+        arrays = [as_array(x) for x in leaves]
+        wanted = [type_of(x) for x in self._lowered._leaves]
+        names = function.leaf_names(call)
+        for x, w, name in zip(arrays, wanted, names, strict=True):
+            if x.type.shape != w.shape or x.type.dtype != w.dtype:
+                raise ArgumentError(
+                    f"the argument {name} has another type than the one it was compiled for",
+                    op=f"compiled {self._compiled.name}",
+                    expected=w,
+                    got=x.type,
+                )
+        return self._lowered.out_tree.unflatten(self._compiled.run(arrays))
+
+    @property
+    def in_tree(self) -> Any:
+        return self._lowered.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        return self._lowered.out_tree
+
+    def as_text(self) -> str:
+        """The optimised HLO."""
+        return self._compiled.executable.as_text()
+
+    def cost_analysis(self) -> dict[str, float]:
+        """XLA's estimate of one run: 'flops', 'bytes accessed', ..."""
+        return self._compiled.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """Bytes for arguments, results and temporaries."""
+        return self._compiled.executable.memory_analysis()
+
+
+class ClosedProgram:
+    """A Program with the values it captured: what make_jaxpr returns."""
+
+    def __init__(self, program: Program, consts: list[Any]):
+        self.program, self.consts = program, consts
+
+    @property
+    def jaxpr(self) -> Program:
+        """JAX's name for the Program."""
+        return self.program
+
+    @property
+    def eqns(self) -> list[Any]:
+        return self.program.equations
+
+    @property
+    def in_avals(self) -> list[ArrayType]:
+        return list(self.program.in_types)[len(self.consts) :]
+
+    @property
+    def out_avals(self) -> list[ArrayType]:
+        return list(self.program.out_types)
+
+    def __str__(self) -> str:
+        return str(self.program)
+
+    __repr__ = __str__
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: Any = (),
+    return_shape: bool = False,
+    static_argnames: Any = None,
+) -> Callable[..., Any]:
+    """A function that returns the Program of fun for given arguments, instead of calling it.
+
+    >>> import plait
+    >>> print(plait.make_jaxpr(lambda x: x * 2.0)(1.0))
+    { a:f32[] =>
+      b:f32[] = mul a 2.0
+      => b }
+    """
+    from plait.transforms.arguments import select_arguments
+    from plait.transforms.jit import _abstract
+
+    check_callable(fun, "make_jaxpr")
+    static = select_arguments(fun, static_argnums, static_argnames, "make_jaxpr", "static")
+
+    def make(*args: Any, **kwargs: Any) -> Any:
+        function = JitFunction(fun, static)
+        args, kwargs = tree.map(_abstract, (args, kwargs))
+        traced = function.trace_for(*args, **kwargs)
+        closed = ClosedProgram(traced.program, traced.captured)
+        if not return_shape:
+            return closed
+        shapes = [ShapeDtypeStruct(t.shape, t.dtype) for t in traced.program.out_types]
+        return closed, traced.out_tree.unflatten(shapes)
+
+    return make

@@ -1,0 +1,299 @@
+"""pmap: a function of one row, run for all rows on all devices.
+
+The traced call is a Program that moves the mapped axes to the front, applies the pmap op
+(regions/spmd.py) and moves the results' axes into place; jit's machinery compiles and keeps it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from plait.config import state
+from plait.core import tree
+from plait.core.context import named_axes
+from plait.core.program import Program, run_program
+from plait.core.source import function_name, function_source
+from plait.core.stage import stage
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.interpreters.batch import Frame, batch
+from plait.interpreters.variance import Variance, variance
+from plait.ops.axes import move_axis
+from plait.regions.spmd import pmap_p
+from plait.runtime import client
+from plait.transforms.arguments import (
+    check_axes,
+    check_callable,
+    flatten_result,
+    hashable_tree,
+    map_size,
+    resolve_out_axis,
+    select_arguments,
+    spread_in_axes,
+    spread_out_axes,
+)
+from plait.transforms.jit import Call, JitFunction, check_disjoint
+from plait.transforms.vmap import vmap
+
+
+class _Unnamed:
+    """The axis name of a pmap that was given none."""
+
+    def __repr__(self) -> str:
+        return "<unnamed axis>"
+
+
+_UNNAMED = _Unnamed()
+
+
+class PmapFunction(JitFunction):
+    """A function that runs once for every row of its mapped arguments, rows spread over devices."""
+
+    kind = "pmap"
+
+    def __init__(
+        self, fun, axis_name, in_axes, out_axes, static, donated, devices, backend, axis_size
+    ):
+        self.axis_name = _UNNAMED if axis_name is None else axis_name
+        self.in_axes, self.out_axes = in_axes, out_axes
+        self.chosen, self.backend, self.axis_size = devices, backend, axis_size
+        options = (
+            self.axis_name,
+            hashable_tree(in_axes),
+            hashable_tree(out_axes),
+            devices,
+            backend,
+            axis_size,
+        )
+        super().__init__(fun, static, donated, options)
+
+    def devices(self) -> tuple[Any, ...]:
+        """The devices the axis is spread over, in its order."""
+        if self.chosen is not None:
+            return self.chosen
+        return tuple(client.devices(self.backend))
+
+    def stage(self, call: Call, types: Sequence[ArrayType], in_tree: Any):
+        name = function_name(self.fun)
+        args, kwargs = call.dynamic
+        axes = self._in_axes(call, args, kwargs)
+        keywords = len(tree.leaves(kwargs))
+        size, axes = map_size(
+            types, axes, lambda: self.leaf_names(call), self.axis_size, "pmap", keywords
+        )
+        devices = self.devices()
+        self._check_size(size, len(devices))
+        mapped = tuple(axis is not None for axis in axes)
+        rows = [
+            t if axis is None else t.with_shape(t.shape[:axis] + t.shape[axis + 1 :])
+            for t, axis in zip(types, axes, strict=True)
+        ]
+        with named_axes((self.axis_name, size)):
+            body, captured, out_tree = super().stage(call, rows, in_tree)
+        in_mapped = (False,) * len(captured) + mapped
+        out_axes = spread_out_axes(self.out_axes, out_tree, "pmap")
+        out_axes = [
+            None if axis is None else resolve_out_axis(axis, t.ndim, "pmap")
+            for axis, t in zip(out_axes, body.out_types, strict=True)
+        ]
+        self._check_unmapped_results(body, in_mapped, out_axes, out_tree)
+        params = {
+            "program": body,
+            "axis_name": self.axis_name,
+            "axis_size": size,
+            "in_mapped": in_mapped,
+            "out_mapped": tuple(axis is not None for axis in out_axes),
+            "devices": devices,
+            "form": self._form(devices),
+        }
+
+        def spread(*xs: Any) -> list[Any]:
+            outer, given = xs[: len(captured)], xs[len(captured) :]
+            given = [
+                x if axis is None else move_axis(x, axis, 0)
+                for x, axis in zip(given, axes, strict=True)
+            ]
+            ys = pmap_p.bind(*outer, *given, **params)
+            return [
+                y if axis is None else move_axis(y, 0, axis)
+                for y, axis in zip(ys, out_axes, strict=True)
+            ]
+
+        all_types = [*(type_of(x) for x in captured), *types]
+        names = [""] * len(captured) + self.leaf_names(call)
+        program, none = stage(spread, all_types, transformation="pmap", name=name, names=names)
+        assert not none
+        return program, captured, out_tree
+
+    def apply(self, traced, leaves):
+        return run_program(traced.program, *traced.captured, *leaves)
+
+    def without_jit(self, args, kwargs):
+        """In plain Python: the function as vmap runs it, its axis named."""
+        call = self.split_static(args, kwargs)
+        leaves, in_tree = tree.flatten(call.dynamic)
+        axes = self._in_axes(call, *call.dynamic)
+        types = [type_of(x) for x in leaves]
+        size, axes = map_size(
+            types, axes, lambda: self.leaf_names(call), self.axis_size, "pmap",
+            len(tree.leaves(call.dynamic[1])),
+        )
+        rows = [x if a is None else move_axis(x, a, 0) for x, a in zip(leaves, axes, strict=True)]
+        out: list[Any] = []
+
+        def flat(*xs: Any) -> Sequence[Any]:
+            given, named = call.rebuild(in_tree.unflatten(xs))
+            result = flatten_result(self.fun(*given, **named), self.fun, "pmap")
+            out.append(result.structure)
+            return result.leaves
+
+        ys, mapped = batch(
+            flat, rows, [a is not None for a in axes], Frame(self.axis_name, size),
+            transformation="pmap", name=function_name(self.fun),
+        )
+        out_axes = spread_out_axes(self.out_axes, out[0], "pmap")
+        place = vmap(lambda y: y)._place  # type: ignore[attr-defined]
+        results = [
+            place(y, m, axis, size) for y, m, axis in zip(ys, mapped, out_axes, strict=True)
+        ]
+        return out[0].unflatten(results)
+
+    # --- checks
+
+    def _in_axes(self, call: Call, args: Any, kwargs: Any) -> list[int | None]:
+        in_axes = self.in_axes
+        if isinstance(in_axes, tuple):
+            if len(in_axes) != len(call.args):
+                spread_in_axes(in_axes, call.args, call.kwargs, "pmap")  # raises, with both counts
+            static = {w for w, *_ in call.static_key if not isinstance(w, str)}
+            in_axes = tuple(a for k, a in enumerate(in_axes) if k not in static)
+        return spread_in_axes(in_axes, args, kwargs, "pmap")
+
+    def _check_size(self, size: int, count: int) -> None:
+        if size == 0:
+            raise ShapeError(
+                "the mapped axis has size 0: there is nothing to run",
+                op="pmap",
+                function=function_name(self.fun),
+                fix="pass at least one row (vmap gives an empty result for none)",
+            )
+        if size > count and size % count:
+            short = -size % count
+            raise ShapeError(
+                f"{size} rows do not spread evenly over {count} devices",
+                op="pmap",
+                rows=size,
+                devices=count,
+                fix=f"pad the batch with {short} more row{'s' if short > 1 else ''} "
+                f"(jnp.pad(x, ((0, {short}), (0, 0)))) and drop their results, "
+                f"or use a multiple of {count} rows, or at most {count}",
+            )
+
+    def _check_unmapped_results(
+        self,
+        body: Program,
+        in_mapped: Sequence[bool],
+        out_axes: Sequence[int | None],
+        out_tree: Any,
+    ) -> None:
+        """Raise ArgumentError if a result asked to leave unmapped may differ between devices."""
+        axis = frozenset([self.axis_name])
+        inputs = tuple(axis if m else frozenset() for m in in_mapped)
+        found: Variance = variance(body, inputs, axis)
+        for k, (out_axis, varying) in enumerate(zip(out_axes, found.out_varying, strict=True)):
+            if out_axis is None and self.axis_name in varying:
+                labels = tree.leaf_names(out_tree.unflatten([0] * out_tree.num_leaves), "result")
+                raise ArgumentError(
+                    f"out_axes=None was asked of {labels[k]}, which differs between devices",
+                    op="pmap",
+                    function=function_source(self.fun),
+                    result=body.out_types[k],
+                    starts_to_vary=found.reason(k),
+                    fix="combine it over the axis first (lax.pmean, lax.psum, lax.all_gather), or "
+                    "give it an axis in out_axes",
+                )
+
+    def _form(self, devices: Sequence[Any]) -> str:
+        if state.pmap_form != "auto":
+            return state.pmap_form
+        return "fused" if devices[0].platform == "cpu" else "gang"
+
+
+def pmap(
+    fun: Callable[..., Any] | None = None,
+    axis_name: Hashable = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_broadcasted_argnums: int | Sequence[int] = (),
+    static_broadcasted_argnames: str | Sequence[str] = (),
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Sequence[int] = (),
+    donate_argnames: str | Sequence[str] = (),
+    global_arg_shapes: Any = None,
+) -> Any:
+    """Run a function once for every row of its mapped arguments, spread over the devices.
+
+    The mapped axis may have any size up to the number of devices, or a multiple of it: then every
+    device takes several rows. Inside fun, collectives (`lax.psum`, `lax.pmean`, ...) combine the
+    rows by axis_name. Results are the same on any number of devices, up to the order of sums.
+
+    in_axes: one entry for each positional argument: an axis, None (the whole to every row), or a
+    tree of these like the argument; keyword arguments are mapped along axis 0. out_axes likewise;
+    None is accepted for results that are provably equal on all devices. Static arguments are part
+    of the program; donated ones give their memory to the results.
+
+    Raises: ShapeError naming arguments whose axes are missing, differ in size or do not spread over
+    the devices; ArgumentError if out_axes=None meets a result that varies; AxisNameError for an
+    unbound axis name in a collective.
+
+    >>> import plait, plait.numpy as jnp
+    >>> from plait import lax
+    >>> plait.pmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
+    Array([0.25, 0.75], dtype=float32)
+    """
+    if fun is None:
+        return functools.partial(
+            pmap,
+            axis_name=axis_name,
+            in_axes=in_axes,
+            out_axes=out_axes,
+            static_broadcasted_argnums=static_broadcasted_argnums,
+            static_broadcasted_argnames=static_broadcasted_argnames,
+            devices=devices,
+            backend=backend,
+            axis_size=axis_size,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            global_arg_shapes=global_arg_shapes,
+        )
+    check_callable(fun, "pmap")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    check_axes(in_axes, "in_axes", "pmap")
+    check_axes(out_axes, "out_axes", "pmap")
+    static = select_arguments(
+        fun, static_broadcasted_argnums, static_broadcasted_argnames, "pmap", "static_broadcasted"
+    )
+    donated = select_arguments(fun, donate_argnums, donate_argnames, "pmap", "donate")
+    check_disjoint(static, donated, "pmap")
+    if devices is not None:
+        devices = tuple(devices)
+        if not devices:
+            raise ArgumentError("devices is empty", op="pmap", fix="leave it out to use all devices")
+        if len(set(devices)) != len(devices):
+            raise ArgumentError("a device is named twice", op="pmap", devices=devices)
+        if not all(hasattr(d, "platform") for d in devices):
+            raise ArgumentTypeError("devices holds devices, as plait.devices() gives them", op="pmap")
+    if axis_size is not None and (isinstance(axis_size, bool) or not hasattr(axis_size, "__index__")):
+        raise ArgumentTypeError("axis_size is an int", op="pmap", got=axis_size)
+    return PmapFunction(
+        fun, axis_name, in_axes, out_axes, static, donated, devices, backend, axis_size
+    )
+
+
+__all__ = ["PmapFunction", "pmap"]
