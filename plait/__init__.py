@@ -4,7 +4,6 @@
 it over many devices with collectives; all compose, in any order. The names are JAX's.
 """
 
-from plait import config as _config
 from plait.config import (
     config,
     debug_infs,

@@ -10,8 +10,8 @@ import os
 import threading
 from typing import Any
 
-from plait import config as config_module
-from plait.config import config
+
+from plait.config import client_started, config
 from plait.errors import ArgumentError, BackendError
 from plait.runtime import plugins, startup, xla
 from plait.runtime.xla import Client, Device
@@ -30,7 +30,7 @@ def is_started() -> bool:
     return bool(_clients)
 
 
-config_module.client_started.append(is_started)
+client_started.append(is_started)
 
 
 def _usable_cores() -> int:
