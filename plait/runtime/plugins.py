@@ -26,6 +26,9 @@ _MODULES = {
     "tpu": ("libtpu",),
 }
 _LIBRARIES = ("xla_cuda_plugin.so", "libtpu.so", "pjrt_plugin.so")
+# The kernels that XLA itself lacks: LAPACK's tasks on the GPU, and calls back into Python.
+_KERNEL_PACKAGES = ("jax_cuda13_plugin", "jax_cuda12_plugin")
+_KERNEL_MODULES = ("_solver", "_linalg")
 _ENTRY_POINTS = "jax_plugins"
 
 # CUDA's own libraries from their pip packages, loaded first so that the plugin finds these copies.
@@ -143,12 +146,17 @@ def client_options(platform: str) -> dict[str, Any]:
 
 
 def register_kernels(platform: str, c_api: Any) -> None:
-    """Give a plugin the library calls (linear algebra, ...) that its wheel brings."""
+    """Give a plugin the library calls (callbacks, linear algebra) that a wheel beside it brings."""
     if platform != "cuda":
         return
-    for package in ("jax_cuda13_plugin", "jax_cuda12_plugin"):
-        if importlib.util.find_spec(package) is not None:
-            extension = importlib.import_module(f"{package}.cuda_plugin_extension")
-            for name, target in extension.ffi_handlers().items():
-                extension.register_custom_call_target(c_api, name, target, "CUDA", 1)
-            return
+    package = next((p for p in _KERNEL_PACKAGES if importlib.util.find_spec(p)), None)
+    if package is None:
+        return
+    extension = importlib.import_module(f"{package}.cuda_plugin_extension")
+    for name, type_ids in extension.ffi_types().items():
+        extension.register_custom_type(c_api, name, type_ids)
+    targets = dict(extension.ffi_handlers())
+    for module in _KERNEL_MODULES:
+        targets |= importlib.import_module(f"{package}.{module}").registrations()
+    for name, target in targets.items():
+        extension.register_custom_call_target(c_api, name, target, "CUDA", 1)  # 1: typed calls

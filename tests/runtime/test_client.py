@@ -1,6 +1,8 @@
 """Which devices a process has, when they start, and what is said if they cannot."""
 
+import importlib
 import os
+import sys
 
 import pytest
 
@@ -126,7 +128,7 @@ def test_chosen_platforms():
     assert "BackendError" in text and "abacus" in text
 
 
-def test_plugins_are_found_without_being_imported(tmp_path, monkeypatch):
+def test_plugins_are_found_without_being_imported(tmp_path):
     """A package that looks like a plugin's: its Python side, which would import jax, stays out."""
     folder = tmp_path / "jax_plugins" / "xla_cuda13"
     folder.mkdir(parents=True)
@@ -139,12 +141,40 @@ def test_plugins_are_found_without_being_imported(tmp_path, monkeypatch):
         try:
             client.backend("gpu")
         except BackendError as error:
-            print("did not start" in str(error), "xla_cuda_plugin.so" in str(error))
+            started = "xla_cuda_plugin.so" in str(error) and "did not start" in str(error)
+            print(started or "jaxlib 0.11" in str(error))
         print(client.default_backend())
     """
     path = os.pathsep.join((os.getcwd(), str(tmp_path)))
     printed = output_of(code, PYTHONPATH=path).splitlines()
-    assert printed == ["['cuda'] xla_cuda_plugin.so", "True True", "cpu"]
+    assert printed == ["['cuda'] xla_cuda_plugin.so", "True", "cpu"]
+
+
+def test_kernels_are_given_to_the_plugin(tmp_path, monkeypatch):
+    """The calls that the wheel's extension module answers on a machine with CUDA."""
+    package = tmp_path / "jax_cuda13_plugin"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "cuda_plugin_extension.py").write_text(
+        "calls = []\n"
+        "ffi_types = lambda: {'cache': {'type_id': 1}}\n"
+        "ffi_handlers = lambda: {'callback': {'execute': 2}}\n"
+        "register_custom_type = lambda *args: calls.append(args)\n"
+        "register_custom_call_target = lambda *args: calls.append(args)\n"
+    )
+    (package / "_solver.py").write_text("registrations = lambda: {'potrf_ffi': 3}")
+    (package / "_linalg.py").write_text("registrations = lambda: {'pivots': 4}")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    plugins.register_kernels("cuda", "api")
+    extension = importlib.import_module("jax_cuda13_plugin.cuda_plugin_extension")
+    assert extension.calls == [
+        ("api", "cache", {"type_id": 1}),
+        ("api", "callback", {"execute": 2}, "CUDA", 1),
+        ("api", "potrf_ffi", 3, "CUDA", 1),
+        ("api", "pivots", 4, "CUDA", 1),
+    ]
+    for name in [m for m in sys.modules if m.startswith("jax_cuda13_plugin")]:
+        monkeypatch.delitem(sys.modules, name)
 
 
 def test_flags_of_xla_are_checked_before_it_aborts():
