@@ -25,9 +25,12 @@ def _bool(*_: Any) -> np.dtype:
 def _comparison(
     name: str, doc: str, direction: str, numpy: Callable[..., Any], accepts: frozenset
 ) -> Elementwise:
-    samples = [(real(2, 3), real(2, 3)[:, ::-1].copy()), (integers(7), integers(7)[::-1].copy())]
-    samples.append((booleans(4), np.array([True, True, False, False])))
-    samples.append((real(3), real()))
+    samples = [
+        (real(2, 3), 0.1 + real(2, 3)[:, ::-1]),
+        (integers(7), integers(7)[::-1].copy()),
+        (booleans(4), np.array([True, True, False, False])),
+        (real(3), 0.1 + real()),
+    ]
     if COMPLEX <= accepts:
         samples.append((complex_(3), complex_(3)))
     return binary(
@@ -111,8 +114,8 @@ def _bits_of(dtype: np.dtype) -> int:
     return int(dtypes.iinfo(dtype).bits)
 
 
-def _shift(numpy: Callable[..., Any], beyond: Callable[..., Any]) -> Callable[..., np.ndarray]:
-    """numpy(x, n) where the amount, read as unsigned, is less than the width, else beyond(x)."""
+def _shift(numpy: Callable[..., Any]) -> Callable[..., np.ndarray]:
+    """numpy(x, n, width) where the amount, read as unsigned, is less than the width, else 0."""
 
     def shift(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         width, kind = _bits_of(x.dtype), x.dtype
@@ -120,7 +123,8 @@ def _shift(numpy: Callable[..., Any], beyond: Callable[..., Any]) -> Callable[..
         wide = x.astype(np.int64 if kind in INT else np.uint64)
         inside = (y >= 0) & (y.astype(np.int64) < width)
         amount = np.where(inside, y.astype(np.int64), 0).astype(wide.dtype)
-        return np.where(inside, numpy(wide, amount, width), beyond(wide)).astype(kind)
+        shifted = numpy(wide, amount, width)
+        return np.where(inside, shifted, np.zeros_like(shifted)).astype(kind)
 
     return shift
 
@@ -148,7 +152,7 @@ shift_left = binary(
     doc="""x shifted left by y bits; all bits are gone, and the result 0, where y is negative or at
     least the width. StableHLO: shift_left.""",
     accepts=INTEGER,
-    numpy=_shift(lambda x, n, width: x << n, np.zeros_like),
+    numpy=_shift(lambda x, n, width: x << n),
     hlo="shift_left",
     samples=_SHIFT_SAMPLES,
 )
@@ -158,7 +162,7 @@ shift_right_logical = binary(
     doc="""x shifted right by y bits, zeros coming in; 0 where y is negative or at least the width.
     StableHLO: shift_right_logical.""",
     accepts=INTEGER,
-    numpy=_shift(_logical_right, np.zeros_like),
+    numpy=_shift(_logical_right),
     hlo="shift_right_logical",
     samples=_SHIFT_SAMPLES,
 )
@@ -213,7 +217,7 @@ population_count = unary(
 
 clz = unary(
     "clz",
-    doc="The number of 0 bits above the highest 1; the width for 0. StableHLO: count_leading_zeros.",
+    doc="The number of 0 bits above the highest 1, 0 having none. StableHLO: count_leading_zeros.",
     accepts=INTEGER,
     numpy=_clz,
     hlo="count_leading_zeros",

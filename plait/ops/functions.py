@@ -423,7 +423,7 @@ nextafter = binary(
     hlo=lambda b, x, y: b.chlo("next_after", (x, y), ArrayType(x.shape, x.dtype)),
     jvp=(lambda z, x, y, t: t, None),
     samples=[
-        (sample.real(2, 3), sample.real(2, 3)[:, ::-1].copy()),
+        (sample.real(2, 3), 0.1 + sample.real(2, 3)[:, ::-1]),
         (np.array([0.0, 1.0]), np.array([1.0, np.inf])),
     ],
 )
@@ -520,7 +520,8 @@ def _abs_jvp(y: Any, x: Any, t: Any) -> Any:
 abs = unary(
     "abs",
     doc="""The absolute value; of complex numbers the distance from 0. The smallest integer is kept:
-    it has no positive counterpart. The derivative at 0 is 1, of complex numbers 0. StableHLO: abs.""",
+    it has no positive counterpart. The derivative at 0 is 1, of complex numbers 0. StableHLO:
+    abs.""",
     accepts=INT | INEXACT,
     numpy=np.abs,
     hlo=lambda b, x: b.unary("abs", x, dtypes.real_of(x.dtype)),

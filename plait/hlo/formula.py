@@ -1,0 +1,276 @@
+"""Formulas that are written once and mean the same on NumPy arrays and in StableHLO.
+
+A Term is a builder's Value with Python's operators and the few array methods (`astype`, `view`)
+that formulas need. HloMath and NumpyMath offer the same functions on Terms and on arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.types import ArrayType
+from plait.hlo.builder import Builder, Value
+
+
+class Term:
+    """A Value in a formula. Numbers beside it take its dtype; shifts of signed integers are
+    arithmetic, of unsigned ones logical.
+    """
+
+    __slots__ = ("b", "value")
+
+    def __init__(self, b: Builder, value: Value):
+        self.b, self.value = b, value
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape
+
+    def lift(self, other: Any) -> Value:
+        """The Value of a Term, or a number as an array like this one."""
+        return other.value if isinstance(other, Term) else self.b.full_like(self.value, other)
+
+    def _binary(self, op: str, other: Any) -> Term:
+        return Term(self.b, self.b.binary(op, self.value, self.lift(other)))
+
+    def _reflected(self, op: str, other: Any) -> Term:
+        return Term(self.b, self.b.binary(op, self.lift(other), self.value))
+
+    def _compare(self, direction: str, other: Any) -> Term:
+        return Term(self.b, self.b.compare(direction, self.value, self.lift(other)))
+
+    def __add__(self, other: Any) -> Term:
+        return self._binary("add", other)
+
+    def __sub__(self, other: Any) -> Term:
+        return self._binary("subtract", other)
+
+    def __rsub__(self, other: Any) -> Term:
+        return self._reflected("subtract", other)
+
+    def __mul__(self, other: Any) -> Term:
+        return self._binary("multiply", other)
+
+    def __truediv__(self, other: Any) -> Term:
+        return self._binary("divide", other)
+
+    def __rtruediv__(self, other: Any) -> Term:
+        return self._reflected("divide", other)
+
+    def __and__(self, other: Any) -> Term:
+        return self._binary("and", other)
+
+    def __or__(self, other: Any) -> Term:
+        return self._binary("or", other)
+
+    def __xor__(self, other: Any) -> Term:
+        return self._binary("xor", other)
+
+    def __lshift__(self, other: Any) -> Term:
+        return self._binary("shift_left", other)
+
+    def __rshift__(self, other: Any) -> Term:
+        kind = "logical" if self.dtype in dtypes.UINT else "arithmetic"
+        return self._binary(f"shift_right_{kind}", other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __neg__(self) -> Term:
+        return Term(self.b, self.b.unary("negate", self.value))
+
+    def __invert__(self) -> Term:
+        return Term(self.b, self.b.unary("not", self.value))
+
+    def __abs__(self) -> Term:
+        return Term(self.b, self.b.unary("abs", self.value))
+
+    def __eq__(self, other: Any) -> Term:  # type: ignore[override]
+        return self._compare("EQ", other)
+
+    def __ne__(self, other: Any) -> Term:  # type: ignore[override]
+        return self._compare("NE", other)
+
+    def __lt__(self, other: Any) -> Term:
+        return self._compare("LT", other)
+
+    def __le__(self, other: Any) -> Term:
+        return self._compare("LE", other)
+
+    def __gt__(self, other: Any) -> Term:
+        return self._compare("GT", other)
+
+    def __ge__(self, other: Any) -> Term:
+        return self._compare("GE", other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def astype(self, dtype: Any) -> Term:
+        """The numbers in another dtype."""
+        return Term(self.b, self.b.convert(self.value, np.dtype(dtype)))
+
+    def view(self, dtype: Any) -> Term:
+        """The bits as another dtype of the same width."""
+        return Term(self.b, self.b.bitcast(self.value, ArrayType(self.shape, np.dtype(dtype))))
+
+
+def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
+    """The polynomial with the given coefficients, highest power first, by Horner's rule."""
+    y = x * coefficients[0] + coefficients[1]
+    for c in coefficients[2:]:
+        y = y * x + c
+    return y
+
+
+def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
+    """The sum of coefficients[k] T_k(t), t in [-1, 1], by Clenshaw's recurrence."""
+    twice = t + t
+    b1, b2 = coefficients[-1], 0.0
+    for c in coefficients[-2:0:-1]:
+        b1, b2 = twice * b1 - b2 + c, b1
+    return t * b1 - b2 + coefficients[0]
+
+
+class HloMath:
+    """Functions of Terms."""
+
+    def __init__(self, b: Builder):
+        self.b = b
+
+    def term(self, value: Value) -> Term:
+        return Term(self.b, value)
+
+    def full_like(self, x: Term, number: float) -> Term:
+        return Term(self.b, self.b.full_like(x.value, number))
+
+    def where(self, which: Term, x: Any, y: Any) -> Term:
+        """x where `which`, else y; one of the two is a Term."""
+        some = x if isinstance(x, Term) else y
+        return Term(self.b, self.b.select(which.value, some.lift(x), some.lift(y)))
+
+    def _unary(self, op: str, x: Term) -> Term:
+        return Term(self.b, self.b.unary(op, x.value))
+
+    def _chlo(self, op: str, x: Term) -> Term:
+        return Term(self.b, self.b.chlo(op, (x.value,), x.value.type))
+
+    def exp(self, x: Term) -> Term:
+        return self._unary("exponential", x)
+
+    def log(self, x: Term) -> Term:
+        return self._unary("log", x)
+
+    def log1p(self, x: Term) -> Term:
+        return self._unary("log_plus_one", x)
+
+    def sqrt(self, x: Term) -> Term:
+        return self._unary("sqrt", x)
+
+    def floor(self, x: Term) -> Term:
+        return self._unary("floor", x)
+
+    def rint(self, x: Term) -> Term:
+        return self._unary("round_nearest_even", x)
+
+    def lgamma(self, x: Term) -> Term:
+        return self._chlo("lgamma", x)
+
+    def digamma(self, x: Term) -> Term:
+        return self._chlo("digamma", x)
+
+    def maximum(self, x: Any, y: Any) -> Term:
+        some = x if isinstance(x, Term) else y
+        return Term(self.b, self.b.binary("maximum", some.lift(x), some.lift(y)))
+
+    def minimum(self, x: Any, y: Any) -> Term:
+        some = x if isinstance(x, Term) else y
+        return Term(self.b, self.b.binary("minimum", some.lift(x), some.lift(y)))
+
+    def loop(
+        self,
+        active: Callable[..., Term],
+        step: Callable[..., Sequence[Term]],
+        state: Sequence[Term],
+    ) -> tuple[Term, ...]:
+        """Repeat state = step(*state), in each element as long as active(*state) is True there."""
+        b = self.b
+
+        def terms(values: Sequence[Value]) -> list[Term]:
+            return [Term(b, v) for v in values]
+
+        def condition(mask: Value, *_: Value) -> Value:
+            false = b.constant(np.array(False))
+            either = lambda x, y: (b.binary("or", x, y),)  # noqa: E731
+            return b.reduce([mask], [false], range(mask.ndim), either)[0]
+
+        def body(mask: Value, *values: Value) -> list[Value]:
+            new = step(*terms(values))
+            kept = [b.select(mask, n.value, v) for n, v in zip(new, values, strict=True)]
+            return [b.binary("and", mask, active(*terms(kept)).value), *kept]
+
+        values = [t.value for t in state]
+        return tuple(terms(b.while_([active(*state).value, *values], condition, body)[1:]))
+
+
+class NumpyMath:
+    """The same functions of NumPy arrays of float64."""
+
+    full_like = staticmethod(np.full_like)
+    where = staticmethod(np.where)
+    exp, log, log1p, sqrt = map(staticmethod, (np.exp, np.log, np.log1p, np.sqrt))
+    floor, rint = staticmethod(np.floor), staticmethod(np.rint)
+    maximum, minimum = staticmethod(np.maximum), staticmethod(np.minimum)
+
+    def lgamma(self, x: np.ndarray) -> np.ndarray:
+        """log |Γ(x)|."""
+        return np.asarray(np.frompyfunc(_lgamma, 1, 1)(x)).astype(np.float64)
+
+    def digamma(self, x: np.ndarray) -> np.ndarray:
+        """The derivative of log Γ: by the asymptotic series, after recurrence and reflection.
+
+        Source: Abramowitz and Stegun 6.3.5, 6.3.7, 6.3.18.
+        """
+        whole = (x <= 0) & (np.floor(x) == x)
+        mirrored = np.where(x < 0, 1 - x, x)
+        shift = np.zeros_like(mirrored)
+        z = np.where(mirrored == 0, 1.0, mirrored)
+        for _ in range(10):
+            small = z < 10
+            shift = np.where(small, shift - 1 / z, shift)
+            z = np.where(small, z + 1, z)
+        w = 1 / (z * z)
+        series = polynomial(
+            w, [-1 / 12, 691 / 32760, -1 / 132, 1 / 240, -1 / 252, 1 / 120, -1 / 12, 0.0]
+        )
+        y = shift + np.log(z) - 0.5 / z + series
+        y = np.where(x < 0, y - np.pi / np.tan(np.pi * (x - np.floor(x))), y)
+        y = np.where(whole, np.nan, y)
+        return np.where(x == 0, -np.inf, np.where(x == np.inf, np.inf, y))
+
+    def loop(
+        self,
+        active: Callable[..., np.ndarray],
+        step: Callable[..., Sequence[np.ndarray]],
+        state: Sequence[np.ndarray],
+    ) -> tuple[np.ndarray, ...]:
+        """Repeat state = step(*state), in each element as long as active(*state) is True there."""
+        mask = active(*state)
+        while np.any(mask):
+            new = step(*state)
+            state = [np.where(mask, n, v) for n, v in zip(new, state, strict=True)]
+            mask = mask & active(*state)
+        return tuple(state)
+
+
+def _lgamma(x: float) -> float:
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
+        return math.inf
+    return math.lgamma(x)
