@@ -17,6 +17,7 @@ from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.sample import complex_, integers, real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from plait.hlo.types import array_i64
 from plait.ops.axes import broadcast_in_dim, expand_dims
 from plait.ops.slices import common_starts, concatenate_p, ints
 
@@ -251,6 +252,42 @@ def _default_fill(dtype: Any) -> Any:
     return True if dtype in dtypes.BOOL else 2**64 - 1
 
 
+def lower_gather(
+    b: Any,
+    x: Any,
+    indices: Any,
+    dims: GatherDimensionNumbers,
+    sizes: Sequence[int],
+    shape: Sequence[int],
+    increasing: bool = False,
+) -> Any:
+    """StableHLO's gather, which clamps indices."""
+    numbers = (
+        f"#stablehlo.gather<offset_dims = {list(dims.offset_dims)}, "
+        f"collapsed_slice_dims = {list(dims.collapsed_slice_dims)}, "
+        f"operand_batching_dims = {list(dims.operand_batching_dims)}, "
+        f"start_indices_batching_dims = {list(dims.start_indices_batching_dims)}, "
+        f"start_index_map = {list(dims.start_index_map)}, "
+        f"index_vector_dim = {indices.ndim - 1}>"
+    )
+    return b.op(
+        "gather",
+        (x, indices),
+        ArrayType(shape, x.dtype),
+        f"dimension_numbers = {numbers}, slice_sizes = {array_i64(sizes)}, "
+        f"indices_are_sorted = {str(increasing).lower()}",
+    )
+
+
+def along_axis(ndim: int, axis: int) -> GatherDimensionNumbers:
+    """The gather that picks, in every row along an axis, elements at positions of that row's own.
+
+    The indices have the shape of the operand, but for the axis, and a last axis of size 1.
+    """
+    rows = tuple(k for k in range(ndim) if k != axis)
+    return GatherDimensionNumbers((), (axis,), (axis,), rows, rows)
+
+
 class Gather(Primitive):
     """Windows of x of given sizes, one for each index vector. StableHLO: gather."""
 
@@ -336,22 +373,7 @@ class Gather(Primitive):
             return b.full(out.shape, 0, out.dtype)
         bounds = _starts_bounds(dims, x.shape, sizes)
         indices = lower_indices(b, indices, bounds)
-        numbers = (
-            f"#stablehlo.gather<offset_dims = {list(dims.offset_dims)}, "
-            f"collapsed_slice_dims = {list(dims.collapsed_slice_dims)}, "
-            f"operand_batching_dims = {list(dims.operand_batching_dims)}, "
-            f"start_indices_batching_dims = {list(dims.start_indices_batching_dims)}, "
-            f"start_index_map = {list(dims.start_index_map)}, "
-            f"index_vector_dim = {indices.ndim - 1}>"
-        )
-        y = b.op(
-            "gather",
-            (x, indices),
-            ArrayType(out.shape, out.dtype),
-            f"dimension_numbers = {numbers}, "
-            f"slice_sizes = array<i64{': ' if sizes else ''}{', '.join(map(str, sizes))}>, "
-            f"indices_are_sorted = {str(increasing).lower()}",
-        )
+        y = lower_gather(b, x, indices, dims, sizes, out.shape, increasing)
         if mode in (CLIP, PROMISE) or not bounds:
             return y
         mask = inside_mask(b, indices, bounds)
