@@ -92,8 +92,9 @@ class Builder:
         results: Sequence[ArrayType],
         attributes: str = "",
         regions: Sequence[str] = (),
+        discardable: str = "",
     ) -> tuple[Value, ...]:
-        """One op in generic form."""
+        """One op in generic form; discardable attributes are those that are not the op's own."""
         outs = tuple(self.fresh(t) for t in results)
         left = ""
         if len(outs) == 1:
@@ -110,6 +111,7 @@ class Builder:
             out_types = f"({out_types})"
         attributes = f" <{{{attributes}}}>" if attributes else ""
         body = f" ({', '.join(regions)})" if regions else ""
+        body += f" {{{discardable}}}" if discardable else ""
         self.lines.append(
             f'{left}"{op}"({ins}){attributes}{body} : ({in_types}) -> {out_types}{self.location}'
         )
@@ -288,6 +290,31 @@ class Builder:
         attributes = f"dimensions = {array_i64(axes)}"
         return self.emit("stablehlo.reduce", (*xs, *inits), results, attributes, [region])
 
+    def reduce_window(
+        self,
+        xs: Sequence[Value],
+        inits: Sequence[Value],
+        shape: Sequence[int],
+        body: Callable[..., Sequence[Value]],
+        *,
+        size: Sequence[int],
+        strides: Sequence[int],
+        padding: Sequence[tuple[int, int]],
+        base_dilation: Sequence[int],
+        window_dilation: Sequence[int],
+    ) -> tuple[Value, ...]:
+        """body(accumulators..., elements...) -> accumulators, over each window; shape is the result's."""
+        scalars = [ArrayType((), x.dtype) for x in xs]
+        region = self.region([*scalars, *scalars], body)
+        attributes = (
+            f"window_dimensions = {array_i64(size)}, window_strides = {array_i64(strides)}, "
+            f"base_dilations = {array_i64(base_dilation)}, "
+            f"window_dilations = {array_i64(window_dilation)}, "
+            f"padding = {dense_i64(np.asarray(padding, np.int64).reshape(-1, 2))}"
+        )
+        results = [ArrayType(shape, x.dtype) for x in xs]
+        return self.emit("stablehlo.reduce_window", (*xs, *inits), results, attributes, [region])
+
     def sort(
         self,
         xs: Sequence[Value],
@@ -324,6 +351,33 @@ class Builder:
         """index int32[]; out of range takes the last branch. Regions use values from outside."""
         regions = [self.region((), branch) for branch in branches]
         return self.emit("stablehlo.case", (index,), results, "", regions)
+
+    def isolated(
+        self, body: Callable[..., Sequence[Value]], xs: Sequence[Value]
+    ) -> tuple[Value, ...]:
+        """The results of `body`, in a function of its own that XLA does not merge with its callers.
+
+        On CPU, XLA recomputes the inputs of a fusion for each place that reads them: a loop whose
+        result is read at shifted positions must stand alone. `body` sees its arguments only.
+        """
+        outer, self.lines = self.lines, []
+        constants, self._constants = self._constants, {}
+        args = [self.fresh(x.type) for x in xs]
+        results = list(body(*args))
+        head = ", ".join(f"{a.name}: {tensor(a.type)}" for a in args)
+        types = ", ".join(tensor(v.type) for v in results)
+        names = ", ".join(v.name for v in results)
+        lines = "\n".join([*self.lines, f'"func.return"({names}) : ({types}) -> ()'])
+        name = f"isolated_{len(self.functions)}_{self.fresh_name()[1:]}"
+        self.functions.append(f"func.func private @{name}({head}) -> ({types}) {{\n{lines}\n}}")
+        self.lines, self._constants = outer, constants
+        return self.emit(
+            "func.call",
+            xs,
+            [v.type for v in results],
+            f"callee = @{name}",
+            discardable='mhlo.frontend_attributes = {inlineable = "false"}',
+        )
 
     def optimization_barrier(self, xs: Sequence[Value]) -> tuple[Value, ...]:
         return self.emit("stablehlo.optimization_barrier", xs, [x.type for x in xs])
