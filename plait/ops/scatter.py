@@ -16,7 +16,7 @@ from plait.core.dtypes import ANY, BOOL, NUMBER
 from plait.core.primitive import LinearOperand, Primitive, register, zeros_like, zeros_of
 from plait.core.program import run_program
 from plait.core.sample import booleans, complex_, integers, real
-from plait.core.stage import stage
+from plait.core.stage import stage, stage_cached
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.ops import compare
@@ -550,10 +550,16 @@ def scatter_apply(
     applied twice. Raises: ShapeError, DtypeError, ArgumentError.
     """
     type_ = type_of(operand)
-    program, captured = stage(
-        lambda x: [convert_element_type(func(x), type_.dtype)],
-        [ArrayType((), type_.dtype)],
-        transformation="scatter_apply",
+    scalar = ArrayType((), type_.dtype)
+
+    def on_scalar(x: Any) -> list[Any]:
+        return [convert_element_type(func(x), type_.dtype)]
+
+    program, captured = stage_cached(
+        func,
+        "scatter_apply",
+        [scalar],
+        lambda: stage(on_scalar, [scalar], transformation="scatter_apply"),
     )
     if captured:
         raise ArgumentError(

@@ -15,7 +15,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INT, KEY, REAL, UINT
-from plait.core.primitive import Primitive, register
+from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
@@ -258,7 +258,9 @@ def _numpy_columns(x: np.ndarray) -> list[np.ndarray]:
 
 def _take_along(x: Any, indices: Any, axis: int) -> Any:
     """x at positions along an axis; indices have one more axis, of size 1."""
-    ndim = type_of(x).ndim
+    ndim, shape = type_of(x).ndim, type_of(indices).shape[:-1]
+    if 0 in shape:
+        return zeros_of(type_of(x).with_shape(shape))
     return gather_p.bind(
         x,
         indices,
@@ -444,6 +446,7 @@ class TopK(Primitive):
         yield (integers(40, dtype=np.int8),), {"k": 2}
         yield (booleans(7),), {"k": 5}
         yield (real(2, 5),), {"k": 0}
+        yield (real(2, 0),), {"k": 0}
 
 
 top_k_p = register(TopK())
