@@ -39,7 +39,8 @@ def lower_program(b: Builder, program: Program, args: Sequence[Value]) -> tuple[
 
 def call_program(b: Builder, program: Program, args: Sequence[Value]) -> tuple[Value, ...]:
     """A call of a Program as a function of its own, written once a module."""
-    key = (program, "function")
+    # Inside a manual computation the text depends on what the mesh axes are called.
+    key = (program, b.mesh)
     name = b.function_names.get(key)
     if name is None:
         name = b.function_names[key] = f"{_symbol(program.name)}_{len(b.function_names)}"

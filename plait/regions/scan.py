@@ -206,7 +206,8 @@ class Scan(Region):
         x = [move_axis(a, 0, 1) if m else a for a, m in zip(x, x_map, strict=True)]
         out = self.bind(*c, *i, *x, program=body, consts=consts, carry=carry, **rest)
         i_out, y_out = cut(out, carry)
-        y_out = [move_axis(y, 1, 0) if m else y for y, m in zip(y_out, out_map[carry:], strict=True)]
+        y_map = out_map[carry:]
+        y_out = [move_axis(y, 1, 0) if m else y for y, m in zip(y_out, y_map, strict=True)]
         return [*i_out, *y_out], out_map
 
     def lower(self, b, *values, program, consts, carry, length, reverse, unroll):
@@ -344,9 +345,14 @@ def _make_plan(
     )
 
 
-def _sort_residuals(halves: Split, n_c: int, n_i: int, n_out: int) -> tuple[dict, dict, Program, list]:
-    """Where the residuals come from, as cheaply as possible: (from constants, from rows, hoisted
-    Program, which ones the known loop has to stack); both dicts by residual."""
+def _sort_residuals(
+    halves: Split, n_c: int, n_i: int, n_out: int
+) -> tuple[dict[int, tuple[str, int]], dict[int, tuple[str, int]], Program, list[int]]:
+    """Where the residuals come from, as cheaply as possible.
+
+    Returns (those that are constants, those that have rows, the Program that is hoisted, those that
+    the known loop has to stack); the first two map a residual to (kind, position).
+    """
     known = halves.known
     places: dict[Any, tuple[str, int]] = {}
     for k, var in enumerate(known.inputs):

@@ -23,6 +23,7 @@ from plait.core.types import ArrayType
 from plait.errors import ShapeError
 from plait.hlo.module import call_program
 from plait.interpreters.batch import Frame, batch_program
+from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import jvp_program
 from plait.interpreters.linearize import parent_of
 from plait.interpreters.split import split_forwarding
@@ -31,6 +32,7 @@ from plait.interpreters.variance import variance
 from plait.ops.arithmetic import mul
 from plait.ops.axes import broadcast_in_dim_p, move_axis
 from plait.ops.collective import psum_p
+from plait.regions import gang
 from plait.regions.region import Region, merge, partition, program_uses_axis
 from plait.runtime.placement import Lanes, Placement
 
@@ -166,8 +168,7 @@ class Pmap(Region):
 
             types = [v.type for v in (*known_vars, *ct_vars)]
             with named_axes((name, size)):
-                made, captured = stage(run, types, name=f"transpose_{program.name}")
-            assert not captured
+                made = stage_closed(run, types, name=f"transpose_{program.name}")
             return made, tuple(marks)
 
         key = ("pmap transpose", linear, nonzero, in_mapped, out_mapped, name, size)
@@ -192,7 +193,10 @@ class Pmap(Region):
         return ys, out_batched
 
     def lower(self, b, *xs, **params):
-        return call_program(b, _lanes(params), xs)
+        how = gang.plan(b, params)
+        if how is None:
+            return call_program(b, _lanes(params), xs)
+        return gang.lower(b, how, xs, **params)
 
     def placements(self, *, axis_size, out_mapped, devices, **_) -> list[Placement | None]:
         """Where the results of the fused form are shown to lie."""

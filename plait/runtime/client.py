@@ -10,7 +10,6 @@ import os
 import threading
 from typing import Any
 
-
 from plait.config import client_started, config
 from plait.errors import ArgumentError, BackendError
 from plait.runtime import plugins, startup, xla

@@ -6,6 +6,7 @@ pmap keep tables keyed by signatures, the base interpreter one keyed by op.
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -15,14 +16,15 @@ import numpy as np
 
 from plait.config import state
 from plait.core import dtypes
-from plait.core.program import Program, Var, run_program
+from plait.core.program import Program, Var, run_program, sub_programs
 from plait.core.stage import stage
 from plait.core.types import ArrayType
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
 from plait.interpreters.simplify import simplify
 from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p
-from plait.regions.spmd import Pmap, fuse
+from plait.regions import gang
+from plait.regions.spmd import Pmap, fuse, pmap_p
 from plait.runtime import client, xla
 from plait.runtime.array import Array, Taken, as_array, taken_error
 from plait.runtime.placement import (
@@ -129,8 +131,11 @@ def compile_program(
     Raises: CompileError; MissingRuleError for an op that has no lowering.
     """
     placements = [placement_of(s) for s in signatures]
-    device, home = _device(placements)
     n = len(captured)
+    devices = gang_devices(program)
+    if devices:
+        return _compile_gang(program, captured, placements, donated, devices)
+    device, home = _device(placements)
     shown = _map_placements(program)
     program = simplify(fuse(_unstack_inputs(program, n, placements)))
     program, outs = _unstack_outputs(program, shown)
@@ -159,6 +164,116 @@ def compile_program(
         out,
         tuple(k - n for k in aliases),
     )
+
+
+def gang_devices(program: Program) -> tuple[xla.Device, ...]:
+    """The devices of the first pmap in gang form in a Program, at any depth; () if there is none."""
+    for eqn in program.equations:
+        if eqn.op is pmap_p and eqn.params["form"] == "gang" and len(eqn.params["devices"]) > 1:
+            return eqn.params["devices"]
+        for inner in sub_programs(eqn.params):
+            if found := gang_devices(inner):
+                return found
+    return ()
+
+
+def _compile_gang(
+    program: Program,
+    captured: Sequence[Any],
+    placements: Sequence[Placement | None],
+    donated: Sequence[int],
+    devices: tuple[xla.Device, ...],
+) -> Compiled:
+    """Compile a Program that holds gang pmaps as one partitioned program over their devices.
+
+    Operands and results of a pmap that are mapped are split over the first mesh axis; all others
+    are on every device.
+    """
+    n = len(captured)
+    program = simplify(fuse(program))
+    grid = gang.choose_grid(program, len(devices))
+    used = devices[: math.prod(grid)]
+    whole = xla.replicated(used)
+    builder = Builder(platform_name(devices[0]), gang.free_mesh(grid))
+    inputs, outputs = _split_values(program, grid)
+
+    def sharding(type: ArrayType, is_split: bool) -> xla.Sharding:
+        if not is_split:
+            return whole
+        return xla.tiled(used, grid, ((0,), *((),) * (type.ndim - 1)))
+
+    in_shardings = [sharding(v.type, v in inputs) for v in program.inputs]
+    out_shardings = [sharding(v.type, s) for v, s in zip(program.outputs, outputs, strict=True)]
+    aliases = _aliases(program, n, donated, in_shardings, out_shardings)
+    attributes = []
+    for k, v in enumerate(program.inputs):
+        text = f"sdy.sharding = #sdy.sharding{gang.sharding_text(v.type.ndim, _zero(v in inputs))}"
+        attributes.append(f"{text}, tf.aliasing_output = {aliases[k]} : i32" if k in aliases else text)
+    results = [
+        f"sdy.sharding = #sdy.sharding{gang.sharding_text(v.type.ndim, _zero(s))}"
+        for v, s in zip(program.outputs, outputs, strict=True)
+    ]
+    text = module_text(
+        builder,
+        program,
+        arg_attributes=attributes,
+        result_attributes=results,
+        header=gang.mesh_header(grid),
+        module_attributes=f"mhlo.num_partitions = {len(used)} : i32, mhlo.num_replicas = 1 : i32",
+    )
+    executable = xla.compile(
+        text,
+        used,
+        num_partitions=len(used),
+        out_types=[(t.shape, dtypes.storage(t.dtype)) for t in program.out_types],
+        out_shardings=out_shardings,
+        callbacks=[xla.HostCallback(*c) for c in builder.callbacks],
+    )
+    out = [
+        (t, signature(t, Sharded(s)))
+        for t, s in zip(program.out_types, out_shardings, strict=True)
+    ]
+    return Compiled(
+        program,
+        executable,
+        text,
+        [_spread(as_array(x), s) for x, s in zip(captured, in_shardings[:n], strict=True)],
+        [lambda x, s=s: _spread(x, s) for s in in_shardings[n:]],
+        out,
+        tuple(k - n for k in aliases),
+    )
+
+
+def _zero(is_split: bool) -> int | None:
+    return 0 if is_split else None
+
+
+def _split_values(program: Program, grid: tuple[int, ...]) -> tuple[set[Var], list[bool]]:
+    """(inputs that only enter gang pmaps as mapped operands, which results come out of one)."""
+    split: set[Var] = set()
+    others: set[Any] = set(program.outputs)
+    made: set[Var] = set()
+    for eqn in program.equations:
+        spread = (
+            eqn.op is pmap_p
+            and eqn.params["form"] == "gang"
+            and eqn.params["axis_size"] % grid[0] == 0
+        )
+        for k, atom in enumerate(eqn.inputs):
+            (split if spread and eqn.params["in_mapped"][k] else others).add(atom)
+        if spread:
+            made.update(v for v, m in zip(eqn.outputs, eqn.params["out_mapped"], strict=True) if m)
+    return (split - others) & set(program.inputs), [a in made for a in program.outputs]
+
+
+def _spread(x: Array, sharding: xla.Sharding) -> Any:
+    """The value of an Array as a buffer with a sharding."""
+    placement = x.placement
+    if isinstance(placement, Sharded) and placement.sharding is sharding:
+        return x._live()
+    host = np.asarray(x.host())
+    parts = [np.ascontiguousarray(host[sharding.index(k, host.shape)]) for k in range(sharding.num_devices)]
+    return xla.put_shards(parts, sharding.devices, host.shape, sharding)
 
 
 def platform_name(device: xla.Device) -> str:
@@ -210,9 +325,7 @@ def _map_placements(program: Program) -> list[Placement | None]:
     return [found.get(a) if type(a) is Var else None for a in program.outputs]
 
 
-def _unstack_inputs(
-    program: Program, n: int, placements: Sequence[Placement | None]
-) -> Program:
+def _unstack_inputs(program: Program, n: int, placements: Sequence[Placement | None]) -> Program:
     """Let a Program take arguments whose lanes hold one value as that value, repeated inside."""
     if not any(isinstance(p, Lanes) and not p.stacked for p in placements):
         return program
@@ -242,9 +355,7 @@ def _unstack_outputs(
 ) -> tuple[Program, list[tuple[ArrayType, Placement | None]]]:
     """Store results of a map that are equal in all lanes once; (Program, (type, placement)s)."""
     repeated = {
-        eqn.outputs[0]: eqn.inputs[0]
-        for eqn in program.equations
-        if eqn.op is broadcast_in_dim_p
+        eqn.outputs[0]: eqn.inputs[0] for eqn in program.equations if eqn.op is broadcast_in_dim_p
     }
     atoms, outs = list(program.outputs), []
     for k, (atom, placement) in enumerate(zip(program.outputs, placements, strict=True)):
@@ -262,16 +373,24 @@ def _unstack_outputs(
     return program, outs
 
 
-def _aliases(program: Program, n: int, donated: Sequence[int]) -> dict[int, int]:
+def _aliases(
+    program: Program,
+    n: int,
+    donated: Sequence[int],
+    in_shardings: Sequence[Any] | None = None,
+    out_shardings: Sequence[Any] | None = None,
+) -> dict[int, int]:
     """Input position -> output position whose buffer it becomes; warns of buffers without use."""
     free: dict[tuple, list[int]] = {}
     for k, atom in enumerate(program.outputs):
         if type(atom) is Var:
-            free.setdefault((atom.type.shape, atom.type.dtype), []).append(k)
+            where = out_shardings[k] if out_shardings else None
+            free.setdefault((atom.type.shape, atom.type.dtype, where), []).append(k)
     aliases, unused = {}, []
     for k in donated:
         type_ = program.inputs[n + k].type
-        places = free.get((type_.shape, type_.dtype))
+        where = in_shardings[n + k] if in_shardings else None
+        places = free.get((type_.shape, type_.dtype, where))
         if places:
             aliases[n + k] = places.pop(0)
         else:

@@ -1,0 +1,207 @@
+"""The gang form of a pmap: one partitioned program over several devices.
+
+The module has one mesh of devices, (("d0", n0), ("d1", n1), ...), chosen by `choose_grid`: one mesh
+axis for the outermost pmap of a program, one for the pmap inside it, and so on while devices last.
+A pmap becomes a Shardy manual computation, in which every device runs the body on its own block of
+rows; a pmap inside a manual computation takes its block by its position on the next mesh axis and
+gathers the results. Rows beyond the size of the mesh axis are lanes, batched on their device.
+
+Builder.mesh says what the mesh axes are called inside the body being lowered: the axis name of the
+pmap that is spread over them, so that collectives find their replica groups.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from plait.core import dtypes
+from plait.core.program import Program, sub_programs
+from plait.core.types import ArrayType
+from plait.hlo.builder import Builder, Value
+from plait.hlo.module import lower_program
+from plait.hlo.types import tensor
+from plait.interpreters.batch import Frame, batch_program
+
+
+class DeviceAxis:
+    """The name of a mesh axis: free, or the devices' part of an axis that has lanes as well."""
+
+    def __init__(self, label: str):
+        self.label = label
+
+    def __repr__(self) -> str:
+        return self.label
+
+
+class Plan(NamedTuple):
+    """How a pmap lies on the mesh: which mesh axis, and how many lanes a device has."""
+
+    position: int
+    size: int
+    lanes: int
+
+
+def choose_grid(program: Program, count: int) -> tuple[int, ...]:
+    """Sizes of the mesh axes for a Program on `count` devices; their product is at most count.
+
+    The nest of pmaps with the most levels decides; each level takes as many devices as it has rows,
+    or as divide its rows evenly.
+    """
+    best: tuple[int, ...] = ()
+    for sizes in _nests(program):
+        left, grid = count, []
+        for n in sizes:
+            each = n if n <= left else max(k for k in range(1, left + 1) if n % k == 0)
+            grid.append(each)
+            left //= each
+        best = max(best, tuple(grid), key=lambda g: (math.prod(g), len(g)))
+    return best
+
+
+def _nests(program: Program) -> list[tuple[int, ...]]:
+    """The axis sizes of all nests of gang pmaps, outermost first."""
+    found = []
+    for eqn in program.equations:
+        inner = [nest for p in sub_programs(eqn.params) for nest in _nests(p)]
+        if eqn.op.name == "pmap" and eqn.params["form"] == "gang":
+            found.extend([(eqn.params["axis_size"], *nest) for nest in inner or [()]])
+        else:
+            found.extend(inner)
+    return found
+
+
+def plan(b: Builder, params: dict[str, Any]) -> Plan | None:
+    """Where a pmap goes on the builder's mesh, or None if its lanes are all computed everywhere."""
+    if params["form"] == "fused":
+        return None
+    for position, (name, size) in enumerate(b.mesh):
+        if isinstance(name, DeviceAxis) and name.label.startswith("free"):
+            n = params["axis_size"]
+            return Plan(position, size, n // size) if size > 1 and n % size == 0 else None
+    return None
+
+
+def free_mesh(grid: Sequence[int]) -> tuple[tuple[Any, int], ...]:
+    """The mesh of a module before any pmap is lowered."""
+    return tuple((DeviceAxis(f"free{k}"), n) for k, n in enumerate(grid))
+
+
+def mesh_header(grid: Sequence[int]) -> str:
+    """The mesh's declaration in the module."""
+    return "sdy.mesh @mesh = <[" + ", ".join(f'"d{k}"={n}' for k, n in enumerate(grid)) + "]>"
+
+
+def sharding_text(rank: int, position: int | None) -> str:
+    """A Shardy sharding: axis 0 split over a mesh axis, or replicated."""
+    dims = ["{}"] * rank
+    if position is not None:
+        dims[0] = f'{{"d{position}"}}'
+    return f"<@mesh, [{', '.join(dims)}]>"
+
+
+def lower(
+    b: Builder,
+    how: Plan,
+    xs: Sequence[Value],
+    *,
+    program: Program,
+    axis_name: Any,
+    axis_size: int,
+    in_mapped: Sequence[bool],
+    out_mapped: Sequence[bool],
+    **_: Any,
+) -> Sequence[Value]:
+    """The pmap on the mesh; a manual computation, unless one is open already."""
+    outer_mesh = b.mesh
+    if how.lanes == 1:
+        here: Any = axis_name
+    else:
+        here = DeviceAxis(f"devices of {axis_name}")
+        frame = Frame(axis_name, how.lanes, (here, how.size))
+        program, _marks = batch_program(program, frame, tuple(in_mapped), tuple(out_mapped))
+    inner_mesh = [*outer_mesh]
+    inner_mesh[how.position] = (here, how.size)
+
+    def body(*blocks: Value) -> Sequence[Value]:
+        rows = [
+            b.reshape(x, x.shape[1:]) if m and how.lanes == 1 else x
+            for x, m in zip(blocks, in_mapped, strict=True)
+        ]
+        b.mesh = tuple(inner_mesh)
+        try:
+            ys = lower_program(b, program, rows)
+        finally:
+            b.mesh = outer_mesh
+        return [
+            b.reshape(y, (1, *y.shape)) if m and how.lanes == 1 else y
+            for y, m in zip(ys, out_mapped, strict=True)
+        ]
+
+    if any(not _is_free(name) for name, _size in outer_mesh):
+        return _nested(b, how, xs, body, in_mapped, out_mapped)
+    return _manual(b, how, xs, body, in_mapped, out_mapped)
+
+
+def _is_free(name: Any) -> bool:
+    return isinstance(name, DeviceAxis) and name.label.startswith("free")
+
+
+def _block(t: ArrayType, size: int) -> ArrayType:
+    return t.with_shape((t.shape[0] // size, *t.shape[1:]))
+
+
+def _manual(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
+    results = b.result_types
+    blocks = [_block(x.type, how.size) if m else x.type for x, m in zip(xs, in_mapped, strict=True)]
+    text = b.region(blocks, body, terminator="sdy.return")
+
+    def shardings(values, mapped):
+        return ", ".join(
+            sharding_text(v.ndim, how.position if m else None)
+            for v, m in zip(values, mapped, strict=True)
+        )
+
+    # The pretty form: the attributes' generic spelling differs between versions.
+    head, _, rest = text.partition("^bb0")
+    args, _, lines = rest.partition(":\n") if not blocks else rest.partition("):\n")
+    args = (args + ")" if blocks else "()").strip()
+    base = b.fresh_name()
+    outs = [Value(base if len(results) == 1 else f"{base}#{k}", t) for k, t in enumerate(results)]
+    left = f"{base}:{len(outs)}" if len(outs) > 1 else base
+    names = ", ".join(f'"d{k}"' for k in range(len(b.mesh)))
+    in_types = ", ".join(tensor(x.type) for x in xs)
+    out_types = ", ".join(tensor(t) for t in results)
+    if len(results) != 1:
+        out_types = f"({out_types})"
+    b.lines.append(
+        (f"{left} = " if outs else "")
+        + f"sdy.manual_computation({', '.join(x.name for x in xs)}) "
+        f"in_shardings=[{shardings(xs, in_mapped)}] "
+        f"out_shardings=[{shardings(results, out_mapped)}] "
+        f"manual_axes={{{names}}} {args} {{\n{lines} : ({in_types}) -> {out_types}{b.location}"
+    )
+    return outs
+
+
+def _nested(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
+    """A pmap inside a manual computation: its operands are whole on every device."""
+    sizes = [size for _, size in b.mesh]
+    stride = math.prod(sizes[how.position + 1 :])
+    index = b.convert(b.partition_id(), dtypes.int32)
+    index = b.binary("divide", index, b.full_like(index, stride))
+    index = b.binary("remainder", index, b.full_like(index, how.size))
+
+    def block(x: Value) -> Value:
+        each = x.shape[0] // how.size
+        start = b.mul(index, b.full_like(index, each))
+        zero = b.full_like(index, 0)
+        return b.dynamic_slice(x, [start, *[zero] * (x.ndim - 1)], (each, *x.shape[1:]))
+
+    ys = body(*(block(x) if m else x for x, m in zip(xs, in_mapped, strict=True)))
+    name = b.mesh[how.position][0]
+    groups = b.replica_groups([name])
+    return [
+        b.all_gather(y, groups, 0) if m else y for y, m in zip(ys, out_mapped, strict=True)
+    ]

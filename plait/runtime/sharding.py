@@ -1,0 +1,301 @@
+"""Where arrays lie, as users see it: Mesh, PartitionSpec, NamedSharding, SingleDeviceSharding, Shard.
+
+The runtime itself works with placements (placement.py); these classes describe them, and say where
+`device_put` should put an array.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.errors import ArgumentError, ShapeError
+from plait.runtime import client, xla
+from plait.runtime.placement import Lanes, OnDevice, Sharded
+
+
+class PartitionSpec(tuple):
+    """For each axis of an array the mesh axis (or axes) it is split over, or None."""
+
+    def __new__(cls, *parts: Any):
+        return super().__new__(cls, parts)
+
+    def __repr__(self) -> str:
+        return f"PartitionSpec({', '.join(map(repr, self))})"
+
+    def __reduce__(self):
+        return PartitionSpec, tuple(self)
+
+
+class Mesh:
+    """Devices in a grid whose axes have names."""
+
+    def __init__(self, devices: Any, axis_names: Any, **_: Any):
+        grid = np.asarray(devices, dtype=object)
+        names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
+        if grid.ndim != len(names):
+            raise ArgumentError(
+                f"the grid of devices has {grid.ndim} axes, {len(names)} names were given",
+                op="Mesh",
+                axis_names=names,
+            )
+        self.devices, self.axis_names = grid, names
+
+    @property
+    def shape(self) -> dict[str, int]:
+        """Axis sizes by name."""
+        return dict(zip(self.axis_names, self.devices.shape, strict=True))
+
+    @property
+    def size(self) -> int:
+        """The number of devices."""
+        return self.devices.size
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Mesh)
+            and self.axis_names == other.axis_names
+            and self.devices.shape == other.devices.shape
+            and list(self.devices.flat) == list(other.devices.flat)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.axis_names, tuple(self.devices.flat)))
+
+    def __repr__(self) -> str:
+        return f"Mesh({', '.join(f'{n}: {s}' for n, s in self.shape.items())})"
+
+
+def make_mesh(
+    axis_shapes: Sequence[int], axis_names: Sequence[str], *, devices: Any = None, **_: Any
+) -> Mesh:
+    """A mesh of the given sizes on the first devices. Raises ArgumentError if there are too few."""
+    found = list(client.devices() if devices is None else devices)
+    count = math.prod(axis_shapes)
+    if count > len(found):
+        raise ArgumentError(
+            f"a mesh of {count} devices was asked, there are {len(found)}",
+            op="make_mesh",
+            axis_shapes=tuple(axis_shapes),
+        )
+    return Mesh(np.array(found[:count], dtype=object).reshape(axis_shapes), axis_names)
+
+
+class Sharding:
+    """Base: which part of an array each device holds."""
+
+    def parts(self, shape: Sequence[int]) -> list[tuple[Any, tuple[slice, ...]]]:
+        """(device, index of its part) for an array of a shape."""
+        raise NotImplementedError
+
+    @property
+    def device_set(self) -> set[Any]:
+        """The devices that hold parts."""
+        raise NotImplementedError
+
+    @property
+    def num_devices(self) -> int:
+        return len(self.device_set)
+
+    @property
+    def addressable_devices(self) -> set[Any]:
+        return self.device_set
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether every device holds the whole array."""
+        return True
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        return True
+
+    memory_kind = None
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Any, tuple[slice, ...]]:
+        """For each device the index of its part."""
+        return dict(self.parts(global_shape))
+
+    addressable_devices_indices_map = devices_indices_map
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of a part."""
+        _, index = self.parts(global_shape)[0]
+        return tuple(len(range(*s.indices(n))) for s, n in zip(index, global_shape, strict=True))
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        """Whether both give the same parts to the same devices."""
+        shape = (math.lcm(self.num_devices, other.num_devices),) * ndim
+        return _plain(self.parts(shape), shape) == _plain(other.parts(shape), shape)
+
+
+def _plain(parts: Any, shape: Sequence[int]) -> Any:
+    return [(d, tuple(s.indices(n) for s, n in zip(i, shape, strict=True))) for d, i in parts]
+
+
+class SingleDeviceSharding(Sharding):
+    """The whole array on one device."""
+
+    def __init__(self, device: Any, *, memory_kind: str | None = None):
+        self._device = device
+        self.memory_kind = memory_kind
+
+    def parts(self, shape):
+        return [(self._device, (slice(None),) * len(shape))]
+
+    @property
+    def device_set(self):
+        return {self._device}
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, SingleDeviceSharding) and self._device == other._device
+
+    def __hash__(self) -> int:
+        return hash(self._device)
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding(device={self._device!r})"
+
+
+class NamedSharding(Sharding):
+    """Axes of an array split over named axes of a mesh."""
+
+    def __init__(self, mesh: Mesh, spec: Any, *, memory_kind: str | None = None, **_: Any):
+        spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
+        used = [n for part in spec for n in _names(part)]
+        unknown = [n for n in used if n not in mesh.axis_names]
+        if unknown:
+            raise ArgumentError(
+                f"the mesh has no axis {unknown[0]!r}",
+                op="NamedSharding",
+                mesh=mesh,
+                spec=spec,
+            )
+        if len(set(used)) != len(used):
+            raise ArgumentError(
+                "a mesh axis splits two axes of the array", op="NamedSharding", spec=spec
+            )
+        self.mesh, self.spec, self.memory_kind = mesh, spec, memory_kind
+
+    def axes(self) -> tuple[tuple[int, ...], ...]:
+        """For each entry of the spec the positions of its mesh axes."""
+        position = {n: k for k, n in enumerate(self.mesh.axis_names)}
+        return tuple(tuple(position[n] for n in _names(part)) for part in self.spec)
+
+    def lowered(self, ndim: int) -> xla.Sharding:
+        """The runtime's sharding for arrays of a rank. Raises ShapeError if the spec is longer."""
+        axes = self.axes()
+        if len(axes) > ndim:
+            raise ShapeError(
+                f"the spec has {len(axes)} entries, the array {ndim} axes",
+                op="NamedSharding",
+                spec=self.spec,
+            )
+        full = axes + ((),) * (ndim - len(axes))
+        return xla.tiled(tuple(self.mesh.devices.flat), self.mesh.devices.shape, full)
+
+    def parts(self, shape):
+        sharding = self.lowered(len(shape))
+        return [(d, sharding.index(k, tuple(shape))) for k, d in enumerate(sharding.devices)]
+
+    @property
+    def device_set(self):
+        return set(self.mesh.devices.flat)
+
+    @property
+    def is_fully_replicated(self):
+        sizes = self.mesh.devices.shape
+        return all(sizes[k] == 1 for axes in self.axes() for k in axes)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, NamedSharding) and self.mesh == other.mesh and self.spec == other.spec
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.mesh, self.spec))
+
+    def __repr__(self) -> str:
+        return f"NamedSharding(mesh={self.mesh}, spec={self.spec})"
+
+
+def _names(part: Any) -> tuple[Any, ...]:
+    if part is None:
+        return ()
+    return part if isinstance(part, tuple) else (part,)
+
+
+class Shard:
+    """One device's part of an array."""
+
+    __slots__ = ("_array", "_k", "device", "index", "replica_id")
+
+    def __init__(self, array: Any, k: int, device: Any, index: tuple[slice, ...], replica_id: int):
+        self._array, self._k = array, k
+        self.device, self.index, self.replica_id = device, index, replica_id
+
+    @property
+    def data(self) -> Any:
+        """The part as an array on its device; on CPU without a copy of the whole."""
+        from plait.runtime.array import from_host
+
+        x = self._array
+        placement = x.placement
+        if isinstance(placement, Sharded):
+            shape = placement.sharding.shard_shape(x.shape)
+            buf = xla.shard(x._live(), self._k, x.shape, xla_dtype(x))
+            from plait.runtime.array import Array
+            from plait.runtime.placement import signature
+
+            type_ = x.type.with_shape(shape)
+            return Array(buf, type_, signature(type_, OnDevice(self.device)))
+        part = np.ascontiguousarray(x.host()[self.index])
+        return from_host(part, x.type.with_shape(part.shape), copy=True, device=self.device)
+
+    def __repr__(self) -> str:
+        return f"Shard(device={self.device!r}, index={self.index})"
+
+
+def xla_dtype(x: Any) -> np.dtype:
+    from plait.core import dtypes
+
+    return dtypes.storage(x.type.dtype)
+
+
+def sharding_of_array(x: Any) -> Sharding:
+    """The sharding of an Array, in users' terms."""
+    placement = x.placement
+    if isinstance(placement, Lanes):
+        mesh = Mesh(np.array(placement.devices, dtype=object), ("_pmap",))
+        return NamedSharding(mesh, PartitionSpec(*[None] * placement.axis, "_pmap"))
+    if isinstance(placement, Sharded):
+        s = placement.sharding
+        names = tuple(f"d{k}" for k in range(len(s.mesh_shape)))
+        mesh = Mesh(np.array(s.devices, dtype=object).reshape(s.mesh_shape), names)
+        spec = [
+            None if not axes else names[axes[0]] if len(axes) == 1 else tuple(names[a] for a in axes)
+            for axes in s.dim_axes
+        ]
+        return NamedSharding(mesh, PartitionSpec(*spec))
+    (device,) = x.devices()
+    return SingleDeviceSharding(device)
+
+
+def shards_of_array(x: Any) -> list[Shard]:
+    """The parts of an Array."""
+    placement = x.placement
+    if placement is None:
+        (device,) = x.devices()
+        parts = [(device, (slice(None),) * x.ndim)]
+    else:
+        parts = placement.parts(x.type)
+    seen: dict[Any, int] = {}
+    shards = []
+    for k, (device, index) in enumerate(parts):
+        key = _plain([(None, index)], x.shape)[0][1]
+        seen[key] = seen.get(key, -1) + 1
+        shards.append(Shard(x, k, device, index, seen[key]))
+    return shards
