@@ -85,9 +85,7 @@ class Cond(Region):
     def transpose(self, cts, index, *xs, branches):
         linear = tuple(isinstance(x, LinearOperand) for x in xs)
         nonzero = tuple(c is not None for c in cts)
-        marks = _any_of(
-            transpose_program(p, linear, nonzero, wanted=False)[1] for p in branches
-        )
+        marks = _any_of(transpose_program(p, linear, nonzero, wanted=False)[1] for p in branches)
         kept = tuple(k for k, mark in enumerate(marks) if mark)
         backward = []
         for p in branches:
@@ -186,9 +184,7 @@ class _Residuals:
             passed.append(mine)
             filled.append(slots)
         self.forwarded = sorted(set().union(*passed))
-        self.known = tuple(
-            self._known(cut, slots) for cut, slots in zip(cuts, filled, strict=True)
-        )
+        self.known = tuple(self._known(cut, slots) for cut, slots in zip(cuts, filled, strict=True))
         self.linear = tuple(
             rewire(
                 cut.linear,
@@ -216,8 +212,7 @@ class _Residuals:
                 out = run_program(cut.known, *xs)
                 n = len(out) - cut.residuals
                 carried = [
-                    out[n + filled[j]] if j in filled else zeros_of(t)
-                    for j, t in enumerate(slots)
+                    out[n + filled[j]] if j in filled else zeros_of(t) for j, t in enumerate(slots)
                 ]
                 return [*out[:n], *carried]
 
@@ -343,9 +338,7 @@ def _branch(
     def names() -> list[str]:
         return leaf_names(tuple(operands), "operands")
 
-    traced = [
-        trace(f, structure, types, op=op, label=label, names=names) for label, f in functions
-    ]
+    traced = [trace(f, structure, types, op=op, label=label, names=names) for label, f in functions]
     _check_results(op, functions, traced)
     programs, captured = share_captures(traced)
     out_types = tuple(map(_common, *(t.out_types for t in traced)))
@@ -365,9 +358,7 @@ def _check_operands(op: str, leaves: Sequence[Any], operands: Sequence[Any]) -> 
             )
 
 
-def _check_results(
-    op: str, functions: Sequence[tuple[str, Any]], traced: Sequence[Traced]
-) -> None:
+def _check_results(op: str, functions: Sequence[tuple[str, Any]], traced: Sequence[Traced]) -> None:
     # For cond the order of the branches (false, true) is not the order in which users see them.
     order = [1, 0] if op == "cond" else range(len(traced))
     (first, f), *rest = (functions[k] for k in order)

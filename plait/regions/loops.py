@@ -1,4 +1,4 @@
-"""while_loop; and the loops users call: scan, fori_loop, map, associative_scan."""
+"""The loops users call: while_loop, scan, fori_loop, map, associative_scan."""
 
 from __future__ import annotations
 
@@ -10,236 +10,28 @@ import numpy as np
 
 from plait.config import state
 from plait.core import dtypes
-from plait.core.context import running
-from plait.core.primitive import register
-from plait.core.program import Program, reference, run_program
 from plait.core.source import function_name
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from plait.hlo.module import lower_program
-from plait.interpreters.batch import Frame, add_axis, batch, batch_program
-from plait.interpreters.closed import stage_closed
-from plait.interpreters.jvp import instantiate, jvp_program
-from plait.interpreters.linearize import parent_of
-from plait.interpreters.split import split_program
+from plait.interpreters.batch import Frame, add_axis, batch
 from plait.ops.arithmetic import add, convert_p
-from plait.ops.axes import broadcast_in_dim, expand_dims, normalise_axis, reshape, rev
-from plait.ops.compare import lt, select_n_p
-from plait.ops.reduce import reduce_or
+from plait.ops.axes import expand_dims, normalise_axis, reshape, rev
+from plait.ops.compare import lt
 from plait.ops.slices import concatenate, index_in_dim, slice_in_dim
-from plait.regions.region import Region, check_operands, merge, partition
-from plait.regions.scan import cut, either, scan_length, scan_p
+from plait.regions.scan import scan_length, scan_p
 from plait.regions.trace import (
     Traced,
     check_function,
     concrete,
     describe_function,
     give_types,
-    rewire,
     same_type,
     structure_error,
     trace,
     type_error,
 )
-
-
-class While(Region):
-    """Run `body` on the carry as long as `cond` gives true for it.
-
-    Parameters: cond and body, Programs of (constants, carry); cond_consts and body_consts, how many
-    operands are constants of each. Operands: the constants of cond, those of body, the carry.
-    """
-
-    name = "while"
-
-    def type(self, *types, cond, body, cond_consts, body_consts):
-        cc, bc, carry = cut(types, cond_consts, body_consts)
-        check_operands(cond, (*cc, *carry))
-        check_operands(body, (*bc, *carry))
-        (test,) = cond.out_types
-        if test.shape or test.dtype not in dtypes.BOOL:
-            raise ShapeError("the condition must give one bool", condition=test)
-        if not all(map(same_type, carry, body.out_types)):
-            raise ShapeError("the carry changes its type", body=", ".join(map(str, body.out_types)))
-        return body.out_types
-
-    def numpy(self, *xs, cond, body, cond_consts, body_consts):
-        cc, bc, carry = cut(xs, cond_consts, body_consts)
-        while reference(cond, *cc, *carry)[0]:
-            carry = reference(body, *bc, *carry)
-        return carry
-
-    def jvp(self, xs, ts, *, cond, body, cond_consts, body_consts):
-        _, bc_t, carry_t = cut(ts, cond_consts, body_consts)
-        bc_nz, nz = (tuple(t is not None for t in part) for part in (bc_t, carry_t))
-        while True:
-            pushed, out_nz = jvp_program(body, (*bc_nz, *nz), nz)
-            grown = either(nz, out_nz)
-            if grown == nz:
-                break
-            nz = grown
-        n = len(body.inputs)
-        bc_at, carry_at = cut(range(n), body_consts)
-        bct_at, carryt_at = cut(range(n, len(pushed.inputs)), sum(bc_nz))
-        both = rewire(pushed, (*bc_at, *bct_at, *carry_at, *carryt_at))
-        cc, bc, carry = cut(xs, cond_consts, body_consts)
-        tangents = [instantiate(x, t) for x, t, z in zip(carry, carry_t, nz, strict=True) if z]
-        extra = [t for t, z in zip(body.out_types, nz, strict=True) if z]
-        test = rewire(cond, (*range(len(cond.inputs)), *extra))
-        out = self.bind(
-            *(*cc, *bc, *(t for t in bc_t if t is not None), *carry, *tangents),
-            cond=test,
-            body=both,
-            cond_consts=cond_consts,
-            body_consts=body_consts + len(bct_at),
-        )
-        m = len(carry)
-        return out[:m], merge(nz, out[m:], [None] * m)
-
-    def split(self, linearizer, xs, linear, params):
-        # The tangents are computed by the whole loop, which carries the known values along once
-        # more: how many rounds there are, and so the size of what would have to be kept, is not
-        # known before the loop has run.
-        cond, body = params["cond"], params["body"]
-        cond_consts, body_consts = params["cond_consts"], params["body_consts"]
-        _, bc_lin, lin = cut(linear, cond_consts, body_consts)
-        while True:
-            halves = split_program(body, (*bc_lin, *lin), lin)
-            grown = either(lin, halves.out_linear)
-            if grown == lin:
-                break
-            lin = grown
-        cc, bc, carry = cut(xs, cond_consts, body_consts)
-        _, known_bc = partition(bc_lin, bc)
-        _, known_carry = partition(lin, carry)
-        known_body = rewire(
-            halves.known,
-            tuple(range(len(halves.known.inputs))),
-            tuple(range(len(known_carry))),
-        )
-        known_at = [cond_consts + k for k, is_lin in enumerate(lin) if not is_lin]
-        test = rewire(cond, (*range(cond_consts), *known_at))
-        with running(parent_of(linearizer)):
-            known = self.bind(
-                *(*cc, *known_bc, *known_carry),
-                cond=test,
-                body=known_body,
-                cond_consts=cond_consts,
-                body_consts=len(known_bc),
-            )
-        every = linearizer.emit(self, xs, params)
-        tangents, _ = partition(lin, every)
-        return merge(lin, tangents, known)
-
-    def transpose(self, cts, *xs, **params):
-        raise ArgumentError(
-            "a loop whose number of rounds is not known cannot be differentiated in reverse mode",
-            op="while_loop",
-            fix="use lax.scan, lax.fori_loop with bounds that are Python ints, or forward mode "
-            "(jvp, jacfwd)",
-        )
-
-    def batch(self, frame, xs, mapped, *, cond, body, cond_consts, body_consts):
-        cc_map, bc_map, carry_map = cut(mapped, cond_consts, body_consts)
-        cc, bc, carry = cut(xs, cond_consts, body_consts)
-        while True:
-            test, (test_map,) = batch_program(cond, frame, (*cc_map, *carry_map))
-            if test_map:
-                carry_map = (True,) * len(carry)
-                test, _ = batch_program(cond, frame, (*cc_map, *carry_map), (True,))
-            step, out_map = batch_program(body, frame, (*bc_map, *carry_map), carry_map)
-            grown = either(carry_map, out_map)
-            if grown == carry_map:
-                break
-            carry_map = grown
-        was_mapped = mapped[cond_consts + body_consts :]
-        carry = [
-            add_axis(x, frame.size) if want and not m else x
-            for x, m, want in zip(carry, was_mapped, carry_map, strict=True)
-        ]
-        if not test_map:
-            out = self.bind(
-                *(*cc, *bc, *carry),
-                cond=test,
-                body=step,
-                cond_consts=cond_consts,
-                body_consts=body_consts,
-            )
-            return out, carry_map
-        # Rows stop at different times: the loop goes on while any row does, and rows that have
-        # stopped keep their values. Which rows go on is carried along.
-        (active,) = run_program(test, *cc, *carry)
-        _, *out = self.bind(
-            *(*cc, *bc, active, *carry),
-            cond=_any_active(test, len(cc)),
-            body=_step_active(test, step, len(cc), len(bc)),
-            cond_consts=0,
-            body_consts=len(cc) + len(bc),
-        )
-        return out, carry_map
-
-    def lower(self, b, *xs, cond, body, cond_consts, body_consts):
-        cc, bc, carry = cut(xs, cond_consts, body_consts)
-        return b.while_(
-            carry,
-            lambda *c: lower_program(b, cond, [*cc, *c])[0],
-            lambda *c: lower_program(b, body, [*bc, *c]),
-        )
-
-    def samples(self):
-        scalar = ArrayType((), dtypes.int32)
-        vector = ArrayType((3,), dtypes.float64)
-        cond = stage_closed(lambda n, k, x: [lt(k, n)], [scalar, scalar, vector], name="cond")
-        body = stage_closed(
-            lambda c, k, x: [add(k, np.int32(1)), add(x, c)], [vector, scalar, vector], name="body"
-        )
-        x = np.linspace(-1.0, 2.0, 3)
-        for rounds in (0, 4):
-            operands = (np.int32(rounds), 1 - x, np.int32(0), x)
-            yield (
-                operands,
-                {"cond": cond, "body": body, "cond_consts": 1, "body_consts": 1},
-            )
-
-
-while_p = register(While())
-
-
-def _any_active(test: Program, consts: int) -> Program:
-    """The condition (active rows, carry) -> whether any row is active."""
-
-    def make() -> Program:
-        (active,) = test.out_types
-        types = [active, *test.in_types[consts:]]
-        return stage_closed(lambda a, *_: [reduce_or(a, (0,))], types, name="any_active")
-
-    return test.derived(("any active", consts), make)
-
-
-def _step_active(test: Program, step: Program, cond_consts: int, body_consts: int) -> Program:
-    """The body (constants of both, active rows, carry) -> (active rows, carry)."""
-
-    def make() -> Program:
-        (active,) = test.out_types
-        cc_types, carry_types = cut(test.in_types, cond_consts)
-        bc_types, _ = cut(step.in_types, body_consts)
-
-        def run(*args: Any) -> list[Any]:
-            cc, bc, (active,), carry = cut(args, cond_consts, body_consts, 1)
-            new = run_program(step, *bc, *carry)
-            kept = []
-            for old, y in zip(carry, new, strict=True):
-                which = broadcast_in_dim(active, type_of(y).shape, (0,))
-                kept.append(select_n_p.bind(which, old, y))
-            (still,) = run_program(test, *cc, *kept)
-            return [select_n_p.bind(active, active, still), *kept]
-
-        types = [*cc_types, *bc_types, active, *carry_types]
-        return stage_closed(run, types, name=step.name)
-
-    return step.derived(("step active", test, cond_consts, body_consts), make)
-
+from plait.regions.while_loop import while_p
 
 # --- the carry: one structure and one type in every round
 
@@ -362,7 +154,7 @@ def _while(
         raise ArgumentTypeError(
             "cond_fun must return one bool",
             op=op,
-            returns=", ".join(map(str, cond.out_types)) or "nothing",
+            returns=", ".join(builtins.map(str, cond.out_types)) or "nothing",
             fix=f"reduce it with jnp.all or jnp.any in {describe_function(cond_fun)}",
         )
     out = while_p.bind(
@@ -436,16 +228,14 @@ def _scan(
     n = len(init_leaves)
 
     def make(types: Sequence[ArrayType]) -> tuple[tuple, Sequence[ArrayType]]:
-        body = trace(
-            f, arguments, [*types, *row_types], op=op, label=label, call=call, names=names
-        )
+        body = trace(f, arguments, [*types, *row_types], op=op, label=label, call=call, names=names)
         children = body.out.children()
         node = body.out.node_data()
         if node is None or node[0] not in (tuple, list) or len(children) != 2:
             raise ArgumentTypeError(
                 f"{label} must return a pair (carry, y)",
                 op=op,
-                returns=", ".join(map(str, body.out_types)) or "nothing",
+                returns=", ".join(builtins.map(str, body.out_types)) or "nothing",
                 fix=f"return (carry, None) in {describe_function(f)} if there is nothing to stack",
             )
         out_shape, y_shape = children
@@ -593,9 +383,7 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
     op = "map"
     check_function(f, op, "f")
     if batch_size is None:
-        _, ys = _scan(
-            op, f, (), xs, None, False, 1, label="f", call=lambda _, x: ((), f(x))
-        )
+        _, ys = _scan(op, f, (), xs, None, False, 1, label="f", call=lambda _, x: ((), f(x)))
         return ys
     if not isinstance(batch_size, int | np.integer) or batch_size < 1:
         raise ArgumentError("batch_size must be a positive int", op=op, batch_size=batch_size)
@@ -718,8 +506,7 @@ def associative_scan(
             after = combine(before, after)
         first = [slice_in_dim(x, 0, 1, 1, a) for x, a in zip(even, axes, strict=True)]
         even = [
-            concatenate([head, tail], a)
-            for head, tail, a in zip(first, after, axes, strict=True)
+            concatenate([head, tail], a) for head, tail, a in zip(first, after, axes, strict=True)
         ]
         return [_interleave(e, o, a) for e, o, a in zip(even, odd, axes, strict=True)]
 

@@ -183,9 +183,7 @@ class Scan(Region):
                 strict=True,
             )
         )
-        return [
-            back.get(k) if isinstance(x, LinearOperand) else None for k, x in enumerate(xs)
-        ]
+        return [back.get(k) if isinstance(x, LinearOperand) else None for k, x in enumerate(xs)]
 
     def batch(self, frame, xs, mapped, *, program, consts, carry, **rest):
         c_map, i_map, x_map = cut(mapped, consts, carry)
@@ -433,9 +431,7 @@ def _backwards(
         y_ct = [t for t, nz in zip(program.out_types[n_i:], y_nz, strict=True) if nz]
 
         def body(*args):
-            kc, acc, ict, kx, yct = cut(
-                args, len(known_c), len(sums), len(i_ct), len(known_x)
-            )
+            kc, acc, ict, kx, yct = cut(args, len(known_c), len(sums), len(i_ct), len(known_x))
             out = run_program(back, *kc, *kx, *ict, *yct)
             c_out, i_out, x_out = cut(out, len(acc), sum(i_marks))
             i_all = merge(i_marks, i_out, [None] * n_i)

@@ -160,9 +160,7 @@ def give_types(program: Program, types: tuple[ArrayType, ...]) -> Program:
         def run(*xs: Any) -> list[Any]:
             ys = run_program(program, *xs)
             return [
-                y
-                if type_of(y) == t
-                else convert_p.bind(y, dtype=t.dtype, weak_type=t.weak_type)
+                y if type_of(y) == t else convert_p.bind(y, dtype=t.dtype, weak_type=t.weak_type)
                 for y, t in zip(ys, types, strict=True)
             ]
 
