@@ -94,10 +94,6 @@ def _from_bits(b: Any, bits: Any, dtype: Any) -> Any:
     return b.convert(bits, dtype)
 
 
-def _width(x: Any) -> int:
-    return 1 if x.dtype in BOOL else 8 * x.dtype.itemsize
-
-
 def _plain_sort(b: Any, x: Any) -> Any:
     (y,) = b.sort([x], x.ndim - 1, lambda p, q: b.compare("LT", p, q))
     return y
