@@ -19,7 +19,8 @@ from plait.runtime.gate import Gate
 
 # How long to wait for threads whose results nobody holds any more.
 _IDLE_LIMIT_S = 10.0
-_IDLE_SAMPLES = 2
+_IDLE_SAMPLES = 4
+_IDLE_CPU_S = 2e-5
 _PAUSE_S = 0.001
 
 
@@ -39,15 +40,24 @@ def finish(gates: Iterable[Gate]) -> None:
 
 
 def _wait_for_idle_threads() -> None:
-    """Wait for programs whose results were dropped: for no C++ thread to be running (Linux)."""
+    """Wait for programs whose results were dropped: for no C++ thread to be at work (Linux)."""
     tasks = Path("/proc/self/task")
     if not tasks.is_dir():
         return
     pythons = {thread.native_id for thread in threading.enumerate()}
-    end, idle = time.monotonic() + _IDLE_LIMIT_S, 0
+    end, idle, spent = time.monotonic() + _IDLE_LIMIT_S, 0, _spent_elsewhere()
     while idle < _IDLE_SAMPLES and time.monotonic() < end:
-        idle = 0 if _any_running(tasks, pythons) else idle + 1
         time.sleep(_PAUSE_S)
+        before, spent = spent, _spent_elsewhere()
+        # Two signs, since threads that hand work to each other can look asleep one by one, and on
+        # a crowded machine a thread with work may get no time. Python's own threads may go on.
+        worked = spent - before > _IDLE_CPU_S and len(pythons) == 1
+        idle = 0 if worked or _any_running(tasks, pythons) else idle + 1
+
+
+def _spent_elsewhere() -> float:
+    """CPU time of all threads but this one."""
+    return time.process_time() - time.thread_time()
 
 
 def _any_running(tasks: Path, ours: set[int | None]) -> bool:
