@@ -100,7 +100,7 @@ class Sharded(Placement):
         return [(d, self.sharding.index(k, type.shape)) for k, d in enumerate(self.devices)]
 
     def __repr__(self) -> str:
-        return f"Sharded({list(self.devices)}, {self.sharding.dim_axes})"
+        return f"Sharded({list(self.devices)}, {self.sharding.tiling.dim_axes})"
 
 
 class Placed:

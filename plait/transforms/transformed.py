@@ -26,7 +26,7 @@ class Transformed:
     kind = "transformed"
 
     def __init__(self, fun: Callable[..., Any], options: tuple):
-        functools.update_wrapper(self, fun)
+        functools.update_wrapper(self, fun, updated=())
         self.fun = fun
         self.options = options
         if isinstance(fun, Transformed):

@@ -1,0 +1,214 @@
+"""device_put and device_get: trees of arrays to devices, and to NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.config import state
+from plait.core import tree
+from plait.core.interpreter import Tracer
+from plait.core.types import is_array, type_of
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.runtime import client, xla
+from plait.runtime.array import Array, as_array, canonical_value, from_host
+from plait.runtime.placement import Lanes, OnDevice, Placement, Sharded, signature
+from plait.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding
+
+
+def _is_device(x: Any) -> bool:
+    return isinstance(x, xla.Device)
+
+
+def _is_target(x: Any) -> bool:
+    return x is None or _is_device(x) or isinstance(x, Sharding)
+
+
+def _is_list_of_devices(x: Any) -> bool:
+    return isinstance(x, list | tuple) and bool(x) and all(map(_is_device, x))
+
+
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Any:
+    """Arrays on a device, or spread over several.
+
+    device: a device; a Sharding; None for the default device; a sequence of devices, over which the
+    leading axis of every array is split in equal consecutive blocks; or a tree of these that is a
+    prefix of x. Traced values are returned as they are. With donate=True the memory of x may be
+    taken.
+
+    Raises: ArgumentTypeError for what is no device; ShapeError for a leading axis that does not
+    split evenly.
+
+    >>> import numpy as np, plait
+    >>> plait.device_put(np.arange(4.0).reshape(2, 2), plait.devices()[:2]).shape
+    (2, 2)
+    """
+    leaves, structure = tree.flatten(x)
+    if _is_list_of_devices(device) and not _same_shape(device, x):
+        targets: list[Any] = [tuple(device)] * len(leaves)
+    else:
+        flat, shape = tree.flatten(device, _is_target)
+        for d in flat:
+            if not _is_target(d):
+                raise ArgumentTypeError(
+                    "device is a device, a sharding, or a list of devices", op="device_put", got=d
+                )
+        if len(flat) == 1 and shape.num_nodes == 1:
+            targets = flat * len(leaves)
+        else:
+            parts = tree.flatten_up_to(shape, x, "device_put")
+            targets = []
+            for d, part in zip(flat, parts, strict=True):
+                targets += [d] * tree.structure(part).num_leaves
+    out = []
+    for leaf, target in zip(leaves, targets, strict=True):
+        if not is_array(leaf):
+            raise ArgumentTypeError("is not an array", op="device_put", value=leaf)
+        out.append(leaf if isinstance(leaf, Tracer) else put_one(leaf, target))
+    return structure.unflatten(out)
+
+
+def _same_shape(device: Any, x: Any) -> bool:
+    return type(device) is type(x) and len(device) == len(x)
+
+
+def put_one(x: Any, target: Any) -> Array:
+    """One array to one target."""
+    if target is None:
+        return as_array(x)
+    if isinstance(target, SingleDeviceSharding):
+        (target,) = target.device_set
+    if _is_device(target):
+        return _on_device(x, target)
+    if isinstance(target, NamedSharding):
+        return _sharded(x, target.lowered(type_of(x).ndim))
+    return spread(x, target)
+
+
+def _on_device(x: Any, device: Any) -> Array:
+    type_ = type_of(x)
+    placement = OnDevice(device)
+    if type(x) is Array:
+        if x.placement is placement:
+            return x
+        if x.placement is None or isinstance(x.placement, OnDevice):
+            buf = x._live()
+            if xla.sharding_of(buf).devices[0] != device:
+                buf = xla.copy_to(buf, device)
+            return Array(buf, type_, signature(type_, placement))
+    return from_host(_host(x), type_, device=device)
+
+
+def _host(x: Any) -> np.ndarray:
+    return x.host() if type(x) is Array else canonical_value(x, type_of(x))
+
+
+def _sharded(x: Any, sharding: xla.Sharding) -> Array:
+    type_ = type_of(x)
+    placement = Sharded(sharding)
+    if type(x) is Array and x.placement is placement:
+        return x
+    host = _host(x)
+    parts = [
+        np.ascontiguousarray(host[sharding.index(k, host.shape)])
+        for k in range(sharding.num_devices)
+    ]
+    buf = xla.put_shards(parts, sharding.devices, host.shape, sharding)
+    return Array(buf, type_, signature(type_, placement))
+
+
+def spread(x: Any, devices: Sequence[Any]) -> Array:
+    """An array with its leading axis split over devices in equal consecutive blocks."""
+    type_ = type_of(x)
+    devices = tuple(devices)
+    if not type_.shape or type_.shape[0] % len(devices):
+        raise ShapeError(
+            f"the leading axis does not split over {len(devices)} devices",
+            op="device_put",
+            x=x,
+            fix=f"a leading axis of {len(devices)} or a multiple, or one device",
+        )
+    if devices[0].platform == "cpu" and state.pmap_form != "gang":
+        # The fused form of pmap keeps all lanes in one buffer.
+        array = as_array(x) if type(x) is not Array else x
+        placement: Placement = Lanes(devices)
+        if array.placement is placement:
+            return array
+        if array.placement is not None and not _on_default(array):
+            array = from_host(array.host(), type_)
+        return Array(array._live(), type_, signature(type_, placement))
+    mesh = (len(devices),)
+    return _sharded(x, xla.tiled(devices, mesh, ((0,), *((),) * (type_.ndim - 1))))
+
+
+def _on_default(x: Array) -> bool:
+    placement = x.placement
+    if isinstance(placement, Lanes):
+        return placement.stacked
+    return isinstance(placement, OnDevice) and placement.devices[0] == client.default_device()
+
+
+def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
+    """Stack trees, one a device: every array gets a new leading axis, spread over the devices.
+
+    Raises: ArgumentError unless there is one shard for each device.
+    """
+    if len(shards) != len(devices):
+        raise ArgumentError(
+            f"{len(shards)} shards were given for {len(devices)} devices", op="device_put_sharded"
+        )
+
+    def stack(*parts: Any) -> Array:
+        hosts = [_host(p) for p in parts]
+        shapes = {h.shape for h in hosts}
+        if len(shapes) > 1:
+            raise ShapeError("the shards have different shapes", op="device_put_sharded",
+                             shapes=sorted(shapes))
+        type_ = type_of(parts[0])
+        whole = from_host(np.stack(hosts), type_.with_shape((len(hosts), *type_.shape)))
+        return spread(whole, devices)
+
+    return tree.map(stack, *shards)
+
+
+def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
+    """Every array once for each device, along a new leading axis; stored once on CPU."""
+    devices = tuple(devices)
+    if not devices:
+        raise ArgumentError("devices is empty", op="device_put_replicated")
+
+    def repeat(leaf: Any) -> Array:
+        array = as_array(leaf)
+        type_ = array.type.with_shape((len(devices), *array.shape))
+        if devices[0].platform == "cpu" and state.pmap_form != "gang":
+            if array.placement is not None and not _on_default(array):
+                array = from_host(array.host(), array.type)
+            return Array(array._live(), type_, signature(type_, Lanes(devices, stacked=False)))
+        return spread(from_host(np.broadcast_to(array.host(), type_.shape), type_), devices)
+
+    return tree.map(repeat, x)
+
+
+def device_get(x: Any) -> Any:
+    """Arrays as NumPy arrays, in their containers; waits for them. Other leaves stay."""
+    return tree.map(lambda leaf: leaf.numbers() if type(leaf) is Array else leaf, x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until all arrays of a tree are computed; returns the tree."""
+    for leaf in tree.leaves(x):
+        if type(leaf) is Array:
+            leaf.block_until_ready()
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Start copying the arrays of a tree to the host; returns the tree."""
+    for leaf in tree.leaves(x):
+        if type(leaf) is Array:
+            leaf.copy_to_host_async()
+    return x
