@@ -66,6 +66,8 @@ class Primitive:
     multiple_results: bool = False
     # Collectives: the parameter that holds the axis names they use.
     axis_param: str | None = None
+    # Whether all positions of those axes must reach the op: all collectives but axis_index.
+    communicates: bool = False
     # Ops with side effects are never dropped, merged or reordered.
     has_effects: bool = False
     # Regions and ops that hold Python functions answer two more questions: `stage` writes the op
@@ -116,6 +118,19 @@ class Primitive:
 
     def lower(self, b: Any, *xs: Any, **params: Any) -> Any:
         raise self.missing("lower")
+
+    def variance(
+        self, varying: Sequence[frozenset], params: dict[str, Any], analyse: Callable[..., Any]
+    ) -> frozenset | Sequence[frozenset]:
+        """Over which named axes the results vary, given that for the operands: one set for all
+        results, or one for each. Collectives and regions know more than the union.
+
+        analyse(program, varying) gives the sets of the results of a sub-program. Its keyword
+        arguments: condition, the axes over which it varies whether the sub-program runs, and
+        operand, the position of the operand that decides; binds, axis names that it defines anew.
+        Sets of results must be unions of sets of operands and of sets of the op's own.
+        """
+        return frozenset().union(*varying)
 
     def samples(self) -> Iterable[Sample | tuple]:
         return ()

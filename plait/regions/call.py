@@ -64,5 +64,8 @@ class Call(Region):
     def lower(self, b, *xs, program):
         return call_program(b, program, xs)
 
+    def variance(self, varying, params, analyse):
+        return analyse(params["program"], varying)
+
 
 call_p = register(Call())

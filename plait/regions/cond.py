@@ -124,6 +124,11 @@ class Cond(Region):
             [t.strong() for t in b.result_types],
         )
 
+    def variance(self, varying, params, analyse):
+        index, *varying = varying
+        results = [analyse(p, varying, condition=index, operand=0) for p in params["branches"]]
+        return [index.union(*sets) for sets in zip(*results, strict=True)]
+
     def samples(self):
         x = np.linspace(-1.0, 2.0, 3)
         types = [ArrayType((3,), dtypes.float64)] * 2

@@ -38,6 +38,16 @@ class Region(Primitive):
     def uses_axis(self, name: Any, params: dict[str, Any]) -> bool:
         return any(program_uses_axis(p, name) for p in sub_programs(params))
 
+    def variance(self, varying, params, analyse):
+        # Not knowing which operand becomes what: every result may come from everything.
+        total = frozenset().union(*varying)
+        while True:
+            results = [analyse(p, [total] * len(p.inputs)) for p in sub_programs(params)]
+            grown = total.union(*(s for sets in results for s in sets))
+            if grown == total:
+                return total
+            total = grown
+
 
 def check_operands(program: Program, types: Sequence[ArrayType]) -> None:
     """Raise ShapeError unless operands of these types fit a Program; weak types do not matter."""

@@ -211,6 +211,15 @@ class Scan(Region):
     def lower(self, b, *values, program, consts, carry, length, reverse, unroll):
         return _lower(b, values, program, consts, carry, length, reverse, unroll)
 
+    def variance(self, varying, params, analyse):
+        fixed, carried, rows = cut(varying, params["consts"], params["carry"])
+        while True:
+            results = analyse(params["program"], [*fixed, *carried, *rows])
+            grown = [a | b for a, b in zip(carried, results, strict=False)]
+            if grown == list(carried):
+                return [*grown, *results[len(grown) :]]
+            carried = grown
+
     def samples(self):
         row = np.linspace(-1.0, 2.0, 3)
         vector, stacked = ArrayType((3,), dtypes.float64), ArrayType((4, 3), dtypes.float64)

@@ -198,6 +198,9 @@ class Pmap(Region):
             return call_program(b, _lanes(params), xs)
         return gang.lower(b, how, xs, **params)
 
+    def variance(self, varying, params, analyse):
+        return analyse(params["program"], varying, binds=(params["axis_name"],))
+
     def placements(self, *, axis_size, out_mapped, devices, **_) -> list[Placement | None]:
         """Where the results of the fused form are shown to lie."""
         used = tuple(devices[: min(axis_size, len(devices))])

@@ -170,6 +170,18 @@ class While(Region):
             lambda *c: lower_program(b, body, [*bc, *c]),
         )
 
+    def variance(self, varying, params, analyse):
+        cc, bc, carry = cut(varying, params["cond_consts"], params["body_consts"])
+        test = frozenset()
+        while True:
+            # How often the condition itself is computed depends on the condition, too.
+            (found,) = analyse(params["cond"], [*cc, *carry], condition=test)
+            results = analyse(params["body"], [*bc, *carry], condition=found)
+            grown = [a.union(b, found) for a, b in zip(carry, results, strict=True)]
+            if grown == list(carry) and found == test:
+                return grown
+            carry, test = grown, found
+
     def samples(self):
         scalar = ArrayType((), dtypes.int32)
         vector = ArrayType((3,), dtypes.float64)

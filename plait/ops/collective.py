@@ -1,0 +1,343 @@
+"""Reductions over named axes: psum, pmean, pmax, pmin; and what can be asked about the axes.
+
+What moves values between the positions of an axis is in collective_exchange.py; its functions are
+exported here too. Rules and parameters are as there.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes, tree
+from plait.core.context import bound_axis_names
+from plait.core.primitive import Linear, register
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, DtypeError
+from plait.ops.arithmetic import convert_element_type, div, mul
+from plait.ops.axes import reduce_sum
+from plait.ops.collective_exchange import (
+    Collective,
+    all_gather,
+    all_to_all,
+    axis_index,
+    counted,
+    groups_of,
+    is_narrow,
+    like,
+    members,
+    mesh_groups,
+    names_of,
+    ppermute,
+    psum_scatter,
+    scaled,
+    sizes_of,
+    widened,
+)
+from plait.ops.compare import eq
+from plait.ops.reduce import reduce_max_p, reduce_min_p
+from plait.ops.slices import index_in_dim
+
+
+class _Reduction(Collective):
+    """Combine the values of all positions; each receives the result. Several names are one axis.
+
+    Groups go with a single name only.
+    """
+
+    def over(self, frame, x, is_mapped, params):
+        name, total = params["axis_name"], params["axis_size"]
+        k = name.index(frame.name)
+        inner = () if frame.outer is None else (frame.outer[0],)
+        rest = (*name[:k], *inner, *name[k + 1 :])
+        y, _ = self.lanes(x, is_mapped, frame.size, 0)
+        if rest:
+            y = self.bind(y, axis_name=rest, axis_size=total // frame.size, groups=None)
+        return y, False
+
+    def variance(self, varying, params, analyse):
+        if params["groups"] is not None:
+            return varying[0]
+        return varying[0] - frozenset(params["axis_name"])
+
+
+class PSum(_Reduction, Linear):
+    """Sum over all positions of the named axes. Half precision is summed in float32. StableHLO:
+    all_reduce with add.
+    """
+
+    name = "psum"
+
+    def type(self, x, *, axis_name, axis_size, groups):
+        if x.dtype not in dtypes.NUMBER:
+            raise DtypeError("only numbers can be summed", x=x, fix="convert with x.astype(int)")
+        return x
+
+    def transpose(self, ct, x, **params):
+        # Every position's x feeds every position's result: pmap's convention, in which a function's
+        # derivative is that of the sum of all positions' results.
+        return (self.bind(ct, **params),)
+
+    def over(self, frame, x, is_mapped, params):
+        if frame.outer is None and len(params["axis_name"]) == 1:
+            return self.lanes(x, is_mapped, frame.size, 0)
+        # Round once, after the last of several sums.
+        y, y_mapped = super().over(frame, widened(x), is_mapped, params)
+        return like(y, x), y_mapped
+
+    def lanes(self, x, is_mapped, size, axis):
+        return reduce_sum(x, (0,)) if is_mapped else scaled(x, size), False
+
+    def lower(self, b, x, *, axis_name, axis_size, groups):
+        rows = mesh_groups(b, self.name, axis_name, groups)
+        if len(rows[0]) == 1:
+            return x
+        wide = b.convert(x, dtypes.float32) if is_narrow(x.dtype) else x
+        return b.convert(b.all_reduce(wide, rows, b.add), x.dtype)
+
+
+class _Extreme(_Reduction):
+    """The largest or smallest of the values of all positions; NaN if one is among them."""
+
+    local: Any
+    hlo = ""
+
+    def type(self, x, *, axis_name, axis_size, groups):
+        if x.dtype not in dtypes.REAL | dtypes.BOOL | dtypes.COMPLEX:
+            raise DtypeError("takes numbers or booleans", x=x)
+        return x
+
+    def jvp(self, xs, ts, **params):
+        # As in reduce_max: the positions that attain the extreme share the derivative equally.
+        (x,), (t,) = xs, ts
+        y = self.bind(x, **params)
+        dtype = type_of(t).dtype
+        wide = dtypes.float32 if is_narrow(dtype) else dtype
+        hits = convert_element_type(eq(x, y), wide)
+        count = psum_p.bind(hits, **params)
+        total = psum_p.bind(mul(convert_element_type(t, wide), hits), **params)
+        return y, convert_element_type(div(total, count), dtype)
+
+    def lanes(self, x, is_mapped, size, axis):
+        return self.local.bind(x, axes=(0,)) if is_mapped else x, False
+
+    def lower(self, b, x, *, axis_name, axis_size, groups):
+        rows = mesh_groups(b, self.name, axis_name, groups)
+        if len(rows[0]) == 1:
+            return x
+        if x.dtype in dtypes.COMPLEX:
+            every = b.all_gather(b.reshape(x, (1, *x.shape)), rows, 0)
+            return self.local.lower(b, every, axes=(0,))
+        if x.dtype in dtypes.FLOAT and b.platform != "tpu":
+            return self._on_keys(b, x, rows)
+        return b.all_reduce(x, rows, lambda p, q: b.binary(self.hlo, p, q))
+
+    def _on_keys(self, b: Any, x: Any, rows: Any) -> Any:
+        """The extreme of floats as that of integers in the same order, NaN beyond all others: the
+        libraries that reduce over devices do not all let a NaN win.
+        """
+        wide = b.convert(x, dtypes.float32) if is_narrow(x.dtype) else x
+        dtype = dtypes.int32 if wide.dtype == dtypes.float32 else dtypes.int64
+        top = np.iinfo(dtype).max
+        end = top if self.hlo == "maximum" else np.iinfo(dtype).min
+
+        def flipped(key: Any) -> Any:
+            # Among negative floats larger bits mean smaller numbers.
+            negative = b.compare("LT", key, b.full_like(key, 0))
+            return b.select(negative, b.binary("xor", key, b.full_like(key, top)), key)
+
+        key = flipped(b.bitcast(wide, ArrayType(wide.shape, dtype)))
+        key = b.select(b.compare("NE", wide, wide), b.full_like(key, end), key)
+        key = b.all_reduce(key, rows, lambda p, q: b.binary(self.hlo, p, q))
+        return b.convert(b.bitcast(flipped(key), ArrayType(wide.shape, wide.dtype)), x.dtype)
+
+
+class PMax(_Extreme):
+    """The largest value over all positions of the named axes, NaN if there is one. StableHLO:
+    all_reduce with maximum.
+    """
+
+    name = "pmax"
+    local, hlo = reduce_max_p, "maximum"
+
+
+class PMin(_Extreme):
+    """The smallest value over all positions of the named axes, NaN if there is one. StableHLO:
+    all_reduce with minimum.
+    """
+
+    name = "pmin"
+    local, hlo = reduce_min_p, "minimum"
+
+
+psum_p = register(PSum())
+pmax_p = register(PMax())
+pmin_p = register(PMin())
+
+_PYTHON_NUMBERS = (bool, int, float, complex)
+
+
+def _scope(axis_name: Any, axis_index_groups: Any, op: str) -> dict[str, Any]:
+    """The parameters of a reduction over the named axes."""
+    names = names_of(axis_name, op)
+    size = math.prod(sizes_of(names, op))
+    groups = groups_of(axis_index_groups, names, size, op)
+    return {"axis_name": names, "axis_size": size, "groups": groups}
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Sum x over the positions of one or several named axes; every position receives the sum.
+
+    x may be a tree. Booleans are summed as int32, half precision in float32. A Python number gives
+    a Python number: psum(1, "i") is the size of the axis, known while tracing.
+    axis_index_groups: lists of positions that sum among themselves only.
+    Derivative: linear; the transpose is psum, so that inside a map grad is the derivative of the
+    sum of all positions' results with respect to this position's argument.
+    Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
+    """
+    scope = _scope(axis_name, axis_index_groups, "psum")
+    n = members(scope["axis_size"], scope["groups"])
+
+    def add_up(x: Any) -> Any:
+        if type(x) in _PYTHON_NUMBERS:
+            return x * n
+        x = counted(x)
+        return psum_p.bind(x, **scope) if scope["axis_name"] else x
+
+    return tree.map(add_up, x)
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Mean of x over the positions of one or several named axes; every position receives it.
+
+    x may be a tree. Integers and booleans give floats. Half precision is averaged in float32.
+    Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
+    """
+    scope = _scope(axis_name, axis_index_groups, "pmean")
+    n = members(scope["axis_size"], scope["groups"])
+
+    def average(x: Any) -> Any:
+        if type(x) in _PYTHON_NUMBERS:
+            return x / 1
+        type_ = type_of(x)
+        if type_.dtype not in dtypes.INEXACT:
+            wide = type_.dtype in dtypes.INTEGER and type_.dtype.itemsize == 8
+            dtype = dtypes.float64 if wide else dtypes.float32
+            x = counted(x)
+            total = psum_p.bind(x, **scope) if scope["axis_name"] else x
+            total = convert_element_type(total, dtype)
+            return div(total, np.asarray(n, dtype))
+        if not scope["axis_name"]:
+            return x
+        total = psum_p.bind(widened(x), **scope)
+        return like(div(total, np.asarray(n).astype(type_of(total).dtype)), x)
+
+    return tree.map(average, x)
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Largest x over the positions of one or several named axes; NaN if one of them is NaN.
+
+    x may be a tree. Derivative: shared equally by the positions that attain the maximum.
+    Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
+    """
+    return _extreme(pmax_p, x, axis_name, axis_index_groups)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
+    """Smallest x over the positions of one or several named axes; NaN if one of them is NaN.
+
+    x may be a tree. Derivative: shared equally by the positions that attain the minimum.
+    Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
+    """
+    return _extreme(pmin_p, x, axis_name, axis_index_groups)
+
+
+def _extreme(op: _Extreme, x: Any, axis_name: Any, axis_index_groups: Any) -> Any:
+    scope = _scope(axis_name, axis_index_groups, op.name)
+
+    def combine(x: Any) -> Any:
+        if type(x) in _PYTHON_NUMBERS or not scope["axis_name"]:
+            return x
+        return op.bind(x, **scope)
+
+    return tree.map(combine, x)
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """Give position i of a named axis the x of position perm[i]; perm names each position once.
+
+    Raises: AxisNameError; ArgumentError if perm is not a permutation.
+    """
+    n = math.prod(sizes_of(names_of(axis_name, "pshuffle"), "pshuffle"))
+    sources = [operator.index(p) for p in perm]
+    if sorted(sources) != list(range(n)):
+        raise ArgumentError(
+            f"perm must name each of the positions 0 to {n - 1} once", op="pshuffle", perm=sources
+        )
+    return ppermute(x, axis_name, [(source, k) for k, source in enumerate(sources)])
+
+
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:
+    """Exchange a named axis with an array axis of the same size.
+
+    Raises: AxisNameError; ShapeError if the sizes differ.
+    """
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+    """Give every position of a named axis the x of one of them. x may be a tree.
+
+    Raises: AxisNameError; OutOfRangeError for a source that the axis does not have.
+    """
+    everywhere = all_gather(x, axis_name)
+    return tree.map(lambda rows: index_in_dim(rows, source, 0, keepdims=False), everywhere)
+
+
+def axis_size(axis_name: Any) -> int:
+    """The size of a named axis, or the product of the sizes of several. Raises AxisNameError."""
+    return math.prod(sizes_of(names_of(axis_name, "axis_size"), "axis_size"))
+
+
+def pvary(x: Any, axis_name: Any) -> Any:
+    """x, unchanged: over which axes a value varies is found out, not declared.
+
+    Raises: AxisNameError if a name is not bound.
+    """
+    axis_size(axis_name)
+    return x
+
+
+def pcast(x: Any, axis_name: Any = None, *, to: str) -> Any:
+    """x, unchanged: over which axes a value varies is found out, not declared.
+
+    Raises: AxisNameError if a name is not bound.
+    """
+    if axis_name is not None:
+        axis_size(axis_name)
+    return x
+
+
+__all__: Sequence[str] = [
+    "all_gather",
+    "all_to_all",
+    "axis_index",
+    "axis_size",
+    "bound_axis_names",
+    "pbroadcast",
+    "pcast",
+    "pmax",
+    "pmean",
+    "pmin",
+    "ppermute",
+    "pshuffle",
+    "psum",
+    "psum_scatter",
+    "pswapaxes",
+    "pvary",
+]
