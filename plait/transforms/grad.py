@@ -261,7 +261,7 @@ def _check_tangents(
     """Tangents as jvp wants them: None for those of integers. Raises DtypeError, ShapeError."""
     out = []
     for k, (x, t) in enumerate(zip(primals, tangents, strict=True)):
-        type_ = type_of(x)
+        type_ = x if isinstance(x, ArrayType) else type_of(x)
         if type_.dtype not in dtypes.INEXACT:
             given = getattr(t, "dtype", None)
             if given != dtypes.float0:
