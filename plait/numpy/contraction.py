@@ -1,0 +1,564 @@
+"""Products that sum: matmul, dot, tensordot, einsum and their kin."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.types import ArrayType
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.numpy import ufuncs
+from plait.numpy.promotion import (
+    astype,
+    axes_in,
+    axis_in,
+    broadcast_shapes,
+    promote_dtypes,
+    to_dtype,
+    value,
+)
+from plait.ops import axes as ops
+from plait.ops.dot import canonical_precision, dot_general_p
+
+_NO_AXES = ((), ())
+
+
+def product(
+    a: Any,
+    b: Any,
+    contracted: tuple[tuple[int, ...], tuple[int, ...]],
+    batch: tuple[tuple[int, ...], tuple[int, ...]] = _NO_AXES,
+    precision: Any = None,
+    preferred: Any = None,
+) -> Any:
+    """dot_general of arrays or tracers of one dtype; see ops/dot.py."""
+    return dot_general_p.bind(
+        a,
+        b,
+        dimension_numbers=(contracted, batch),
+        precision=canonical_precision(precision),
+        preferred_element_type=None if preferred is None else to_dtype(preferred),
+    )
+
+
+def _mismatch(op: str, a: Any, b: Any, axis_a: int, axis_b: int) -> ShapeError:
+    n, m = a.shape[axis_a], b.shape[axis_b]
+    return ShapeError(
+        f"the axes that are summed over must have equal sizes, these have {n} and {m}",
+        op=op,
+        a=a,
+        b=b,
+        fix=f"axis {axis_a % a.ndim} of a meets axis {axis_b % b.ndim} of b: transpose one?",
+    )
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The matrix product over the last two axes; the axes before them broadcast.
+
+    A vector is a row on the left, a column on the right. Raises: ShapeError, also for scalars.
+    """
+    ta, tb = getattr(a, "type", None), getattr(b, "type", None)
+    if type(ta) is not ArrayType or type(tb) is not ArrayType or ta.dtype != tb.dtype:
+        a, b = promote_dtypes("matmul", (a, b))
+    for name, x in (("a", a), ("b", b)):
+        if not x.ndim:
+            raise ShapeError(
+                f"{name} needs at least one axis", op="matmul", a=a, b=b, fix="scale with *"
+            )
+    contract_b = max(b.ndim - 2, 0)
+    if a.shape[-1] != b.shape[contract_b]:
+        raise _mismatch("matmul", a, b, a.ndim - 1, contract_b)
+    if b.ndim <= 2:
+        contracted = ((a.ndim - 1,), (contract_b,))
+        return product(a, b, contracted, _NO_AXES, precision, preferred_element_type)
+    return _batched_matmul(a, b, precision, preferred_element_type)
+
+
+def _batched_matmul(a: Any, b: Any, precision: Any, preferred: Any) -> Any:
+    rows = a.shape[-2:-1]  # none for a vector
+    before_a, before_b = a.shape[:-2], b.shape[:-2]
+    whole = broadcast_shapes(before_a, before_b)
+    n = len(whole)
+    before_a = (1,) * (n - len(before_a)) + before_a
+    before_b = (1,) * (n - len(before_b)) + before_b
+    # Batch axes that one operand only repeats stay out of it, and become free axes of the other.
+    only_a = [k for k in range(n) if before_b[k] == 1 and before_a[k] != 1]
+    only_b = [k for k in range(n) if before_a[k] == 1 and before_b[k] != 1]
+    both = [k for k in range(n) if k not in only_a and k not in only_b]
+    in_a = [k for k in range(n) if k not in only_b]
+    in_b = [k for k in range(n) if k not in only_a]
+    a = ops.reshape(a, (*(before_a[k] for k in in_a), *rows, a.shape[-1]))
+    b = ops.reshape(b, (*(before_b[k] for k in in_b), *b.shape[-2:]))
+    batch = tuple(in_a.index(k) for k in both), tuple(in_b.index(k) for k in both)
+    y = product(a, b, ((a.ndim - 1,), (b.ndim - 2,)), batch, precision, preferred)
+    # The result has: both, only_a, rows of a, only_b, columns of b.
+    names = [*both, *only_a, *(["row"] if rows else []), *only_b, "column"]
+    order = [*range(n), *(["row"] if rows else []), "column"]
+    return ops.permute(y, [names.index(k) for k in order])
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """Matrices times vectors: the last axis of x2 is summed against that of x1."""
+    x2 = value("matvec", x2, 1)
+    return ops.reshape(y := matmul(x1, ops.expand_dims(x2, (-1,))), y.shape[:-1])
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """Conjugate vectors times matrices."""
+    x1 = ufuncs.conjugate(value("vecmat", x1))
+    y = matmul(ops.expand_dims(x1, (x1.ndim - 1,)), x2)
+    return ops.reshape(y, (*y.shape[:-2], y.shape[-1]))
+
+
+def dot(
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Sum over the last axis of `a` and the last but one of `b` (the only one of a vector)."""
+    a, b = promote_dtypes("dot", (a, b))
+    if not a.ndim or not b.ndim:
+        y = ufuncs.multiply(a, b)
+        return y if preferred_element_type is None else astype(y, to_dtype(preferred_element_type))
+    axis_b = max(b.ndim - 2, 0)
+    if a.shape[-1] != b.shape[axis_b]:
+        raise _mismatch("dot", a, b, a.ndim - 1, axis_b)
+    contracted = ((a.ndim - 1,), (axis_b,))
+    return product(a, b, contracted, _NO_AXES, precision, preferred_element_type)
+
+
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum of conj(a) * b over all elements."""
+    a, b = promote_dtypes("vdot", (a, b))
+    a, b = ops.reshape(ufuncs.conjugate(a), (a.size,)), ops.reshape(b, (b.size,))
+    return dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
+
+
+def vecdot(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The sum of conj(x1) * x2 along one axis; the other axes broadcast."""
+    x1, x2 = promote_dtypes("vecdot", (x1, x2))
+    if not x1.ndim or not x2.ndim:
+        raise ShapeError("needs at least one axis", op="vecdot", x1=x1, x2=x2)
+    x1 = ops.move_axis(x1, axis_in(axis, x1.ndim, "vecdot"), x1.ndim - 1)
+    x2 = ops.move_axis(x2, axis_in(axis, x2.ndim, "vecdot"), x2.ndim - 1)
+    if x1.shape[-1] != x2.shape[-1]:
+        raise _mismatch("vecdot", x1, x2, x1.ndim - 1, x2.ndim - 1)
+    left = ops.reshape(ufuncs.conjugate(x1), (*x1.shape[:-1], 1, x1.shape[-1]))
+    right = ops.reshape(x2, (*x2.shape, 1))
+    y = matmul(left, right, precision=precision, preferred_element_type=preferred_element_type)
+    return ops.reshape(y, y.shape[:-2])
+
+
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """The sum of products over the last axes of both."""
+    a, b = promote_dtypes("inner", (a, b))
+    if not a.ndim or not b.ndim:
+        return ufuncs.multiply(a, b)
+    if a.shape[-1] != b.shape[-1]:
+        raise _mismatch("inner", a, b, a.ndim - 1, b.ndim - 1)
+    contracted = ((a.ndim - 1,), (b.ndim - 1,))
+    return product(a, b, contracted, _NO_AXES, precision, preferred_element_type)
+
+
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """a[i] * b[j] of the flattened arrays, as a matrix."""
+    ufuncs.out_is_none("outer", out)
+    a, b = promote_dtypes("outer", (a, b))
+    return ufuncs.multiply(ops.reshape(a, (a.size, 1)), ops.reshape(b, (1, b.size)))
+
+
+def tensordot(
+    a: Any,
+    b: Any,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Sum over axes of `a` paired with axes of `b`: the last n with the first n, or two lists."""
+    a, b = promote_dtypes("tensordot", (a, b))
+    if isinstance(axes, list | tuple):
+        if len(axes) != 2:
+            raise ArgumentError("axes is an int or a pair", op="tensordot", axes=axes)
+        left, right = (
+            axes_in(x, n, "tensordot") for x, n in zip(axes, (a.ndim, b.ndim), strict=True)
+        )
+    else:
+        n = int(axes)
+        if not 0 <= n <= min(a.ndim, b.ndim):
+            raise ShapeError(f"the operands have no {n} axes to pair", op="tensordot", a=a, b=b)
+        left, right = tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
+    if len(left) != len(right):
+        raise ArgumentError("needs as many axes of a as of b", op="tensordot", axes=axes)
+    for i, j in zip(left, right, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise _mismatch("tensordot", a, b, i, j)
+    return product(a, b, (left, right), _NO_AXES, precision, preferred_element_type)
+
+
+def kron(a: Any, b: Any) -> Any:
+    """The Kronecker product: a block a[i, j] * b for every element of `a`."""
+    a, b = promote_dtypes("kron", (a, b))
+    ndim = max(a.ndim, b.ndim)
+    left = (1,) * (ndim - a.ndim) + a.shape
+    right = (1,) * (ndim - b.ndim) + b.shape
+    x = ops.reshape(a, [n for size in left for n in (size, 1)])
+    y = ops.reshape(b, [n for size in right for n in (1, size)])
+    shape = [n * m for n, m in zip(left, right, strict=True)]
+    return ops.reshape(ufuncs.multiply(x, y), shape)
+
+
+def cross(
+    a: Any,
+    b: Any,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: int | None = None,
+) -> Any:
+    """The vector product along one axis, of size 3, or 2 (whose third component is 0)."""
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = promote_dtypes("cross", (a, b))
+    a = ops.move_axis(a, axis_in(axisa, a.ndim, "cross"), a.ndim - 1)
+    b = ops.move_axis(b, axis_in(axisb, b.ndim, "cross"), b.ndim - 1)
+    if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
+        raise ShapeError("the vectors have 2 or 3 components", op="cross", a=a, b=b)
+    flat = a.shape[-1] == b.shape[-1] == 2
+    x, y = _components(a), _components(b)
+
+    def minor(i: int, j: int) -> Any:
+        return ufuncs.subtract(_times(x[i], y[j]), _times(x[j], y[i]))
+
+    if flat:
+        return minor(0, 1)
+    from plait.numpy.manipulation import moveaxis, stack
+
+    parts = [minor(1, 2), minor(2, 0), minor(0, 1)]
+    return moveaxis(stack(ufuncs.broadcast_together("cross", *parts), axis=-1), -1, axisc)
+
+
+def _times(x: Any, y: Any) -> Any:
+    return 0 if x is None or y is None else ufuncs.multiply(x, y)
+
+
+def _components(x: Any) -> list[Any]:
+    from plait.numpy.manipulation import rows
+
+    parts = list(rows(x, x.ndim - 1))
+    return parts if len(parts) == 3 else [*parts, None]
+
+
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+) -> Any:
+    """The sum of a diagonal of the planes of two axes."""
+    from plait.numpy.manipulation import diagonal
+    from plait.numpy.reduction import sum
+
+    ufuncs.out_is_none("trace", out)
+    return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
+
+
+# --- einsum
+
+
+class _Step(NamedTuple):
+    """One contraction: the operands taken out, by position, and the labels of all axes."""
+
+    taken: tuple[int, ...]
+    labels: tuple[str, ...]
+    result: str
+
+
+@functools.lru_cache(maxsize=2048)
+def _plan(subscripts: Any, shapes: tuple[tuple[int, ...], ...], optimize: Any) -> tuple[_Step, ...]:
+    import opt_einsum
+
+    arguments = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+    try:
+        if isinstance(subscripts, str):
+            call = (subscripts, *shapes)
+        else:
+            pairs = [x for s, labels in zip(shapes, arguments, strict=False) for x in (s, labels)]
+            call = (*pairs, *arguments[len(shapes) :])
+        _, steps = opt_einsum.contract_path(
+            *call, shapes=True, einsum_call=True, optimize=optimize, use_blas=False
+        )
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        given = {f"operand {i}": str(list(s)) for i, s in enumerate(shapes)}
+        raise ArgumentError(str(error), op="einsum", subscripts=str(subscripts), **given) from None
+    planned = []
+    for taken, _, text, *_ in steps:
+        inputs, result = text.split("->")
+        planned.append(_Step(tuple(taken), tuple(inputs.split(",")), result))
+    return tuple(planned)
+
+
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: None = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    _dot_general: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Sum of products by labels of axes: einsum("ij,jk->ik", a, b) is the matrix product.
+
+    Labels that the result lacks are summed over, "..." stands for axes that broadcast. The order of
+    contraction is chosen by `optimize` (opt_einsum), once for each call's shapes. The form
+    einsum(a, [0, 1], b, [1, 2], [0, 2]) is taken as well.
+    """
+    ufuncs.out_is_none("einsum", out)
+    if isinstance(subscripts, str):
+        key: Any = subscripts
+        arrays = operands
+    else:
+        every = (subscripts, *operands)
+        pairs = len(every) // 2
+        arrays = every[: 2 * pairs : 2]
+        key = (*(tuple(s) for s in every[1 : 2 * pairs : 2]), *map(tuple, every[2 * pairs :]))
+    if not arrays:
+        raise ArgumentTypeError("needs at least one operand", op="einsum")
+    xs = list(promote_dtypes("einsum", arrays))
+    optimize = tuple(map(tuple, optimize[1:])) if isinstance(optimize, list) else optimize
+    preferred = None if preferred_element_type is None else to_dtype(preferred_element_type)
+    if isinstance(optimize, bool):
+        optimize = "optimal" if optimize else tuple((0, 1) for _ in xs[1:]) or "auto"
+    for step in _plan(key, tuple(x.shape for x in xs), optimize):
+        taken = [xs.pop(i) for i in step.taken]
+        xs.append(_contract(taken, step.labels, step.result, precision, preferred))
+    (y,) = xs
+    return y if preferred is None else astype(y, preferred)
+
+
+def _contract(
+    xs: Sequence[Any], labels: Sequence[str], result: str, precision: Any, preferred: Any
+) -> Any:
+    if len(xs) == 1:
+        return _in_order(*_without(*_diagonals(xs[0], labels[0]), result), result)
+    if len(xs) > 2:
+        first = "".join(dict.fromkeys(c for s in labels[:2] for c in s))
+        rest = [_contract(xs[:2], labels[:2], first, precision, preferred), *xs[2:]]
+        return _contract(rest, [first, *labels[2:]], result, precision, preferred)
+    (a, la), (b, lb) = (_diagonals(x, s) for x, s in zip(xs, labels, strict=True))
+    # A size of 1 where the other operand has more only repeats: it needs no axis.
+    a, la = _drop_ones(a, la, dict(zip(lb, b.shape, strict=True)))
+    b, lb = _drop_ones(b, lb, dict(zip(la, a.shape, strict=True)))
+    # Labels of one operand alone are summed before the product, which then is smaller.
+    a, la = _without(a, la, result + lb)
+    b, lb = _without(b, lb, result + la)
+    summed = [c for c in la if c in lb and c not in result]
+    if not summed:
+        whole = result
+        return ufuncs.multiply(_spread(a, la, whole), _spread(b, lb, whole))
+    batch = [c for c in la if c in lb and c in result]
+    free_a, free_b = ([c for c in s if c not in batch and c not in summed] for s in (la, lb))
+    if "".join(batch + free_b + free_a) == result and free_a and free_b:
+        a, la, free_a, b, lb, free_b = b, lb, free_b, a, la, free_a
+    y = product(
+        a,
+        b,
+        (tuple(map(la.index, summed)), tuple(map(lb.index, summed))),
+        (tuple(map(la.index, batch)), tuple(map(lb.index, batch))),
+        precision,
+        preferred,
+    )
+    return _in_order(y, "".join(batch + free_a + free_b), result)
+
+
+def _diagonals(x: Any, labels: str) -> tuple[Any, str]:
+    """A label that stands twice means the diagonal of its two axes."""
+    from plait.numpy.manipulation import diagonal
+
+    for c in dict.fromkeys(labels):
+        while labels.count(c) > 1:
+            i = labels.index(c)
+            j = labels.index(c, i + 1)
+            x = diagonal(x, 0, i, j)
+            labels = labels[:i] + labels[i + 1 : j] + labels[j + 1 :] + c
+    return x, labels
+
+
+def _drop_ones(x: Any, labels: str, sizes: dict[str, int]) -> tuple[Any, str]:
+    gone = [k for k, c in enumerate(labels) if x.shape[k] == 1 and sizes.get(c, 1) != 1]
+    if not gone:
+        return x, labels
+    x = ops.reshape(x, [n for k, n in enumerate(x.shape) if k not in gone])
+    return x, "".join(c for k, c in enumerate(labels) if k not in gone)
+
+
+def _without(x: Any, labels: str, kept: str) -> tuple[Any, str]:
+    gone = [k for k, c in enumerate(labels) if c not in kept]
+    if not gone:
+        return x, labels
+    if x.dtype in dtypes.BOOL:
+        from plait.ops.reduce import reduce_or
+
+        y = reduce_or(x, gone)
+    else:
+        y = ops.reduce_sum(x, gone)
+    return y, "".join(c for c in labels if c in kept)
+
+
+def _in_order(x: Any, labels: str, result: str) -> Any:
+    return ops.permute(x, [labels.index(c) for c in result])
+
+
+def _spread(x: Any, labels: str, whole: str) -> Any:
+    """X with its axes in the order of `whole` and size 1 where it has none."""
+    x = _in_order(x, labels, "".join(c for c in whole if c in labels))
+    sizes = iter(x.shape)
+    return ops.reshape(x, [next(sizes) if c in labels else 1 for c in whole])
+
+
+def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, Any]:
+    """(order of contraction, a table that explains it), as opt_einsum chooses."""
+    import opt_einsum
+
+    arrays = [np.broadcast_to(np.zeros(()), value("einsum_path", x).shape) for x in operands]
+    return opt_einsum.contract_path(subscripts, *arrays, optimize=optimize)
+
+
+# --- convolution of vectors
+
+
+def convolve(
+    a: Any,
+    v: Any,
+    mode: str = "full",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The sum over k of a[k] * v[n - k]; mode "full", "same" or "valid" says for which n."""
+    return _convolve("convolve", a, v, mode, precision, preferred_element_type)
+
+
+def correlate(
+    a: Any,
+    v: Any,
+    mode: str = "valid",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The sum over k of a[n + k] * conj(v[k]); mode "full", "same" or "valid" says for which n."""
+    return _convolve("correlate", a, v, mode, precision, preferred_element_type)
+
+
+def _convolve(op: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any) -> Any:
+    from plait.ops.conv import conv_general_dilated
+
+    a, v = promote_dtypes(op, (a, v))
+    if a.ndim != 1 or v.ndim != 1:
+        raise ShapeError("needs vectors", op=op, a=a, v=v)
+    if not a.size or not v.size:
+        raise ShapeError("the vectors must not be empty", op=op, a=a, v=v)
+    if mode not in ("full", "same", "valid"):
+        raise ArgumentError("mode is 'full', 'same' or 'valid'", op=op, mode=mode)
+    exact = a.dtype
+    if exact in dtypes.BOOL or exact in dtypes.INTEGER:
+        # Convolutions are made for floats: sum shifted copies of the longer vector.
+        return _integer_convolve(op, a, v, mode)
+    reverse_result = False
+    if op == "convolve":
+        if a.size < v.size:
+            a, v = v, a
+        v = ops.rev(v, (0,))
+    else:
+        v = ufuncs.conjugate(v)
+        if a.size < v.size:
+            a, v = v, a
+            reverse_result = True
+    padding = _padding(mode, a.size, v.size, op, reverse_result)
+    y = conv_general_dilated(
+        ops.reshape(a, (1, 1, a.size)),
+        ops.reshape(v, (1, 1, v.size)),
+        (1,),
+        [padding],
+        precision=precision,
+        preferred_element_type=preferred,
+    )
+    y = ops.reshape(y, (y.size,))
+    return ops.rev(y, (0,)) if reverse_result else y
+
+
+def _padding(mode: str, n: int, m: int, op: str, reversed_result: bool) -> tuple[int, int]:
+    if mode == "valid":
+        return 0, 0
+    if mode == "full":
+        return m - 1, m - 1
+    # NumPy centres "same" so that the longer part of an even kernel lies in front.
+    before, after = m // 2, m - m // 2 - 1
+    return (before, after) if op == "correlate" and not reversed_result else (m - 1 - after, after)
+
+
+def _integer_convolve(op: str, a: Any, v: Any, mode: str) -> Any:
+    from plait.ops.slices import pad, slice_in_dim
+
+    dtype = a.dtype
+    work = dtypes.default_int() if dtype in dtypes.BOOL else dtype
+    if op == "correlate":
+        v = ops.rev(v, (0,))
+    n, m = a.size, v.size
+    table = ufuncs.multiply(
+        ops.reshape(astype(v, work), (m, 1)), ops.reshape(astype(a, work), (1, n))
+    )
+    # Row k of the table belongs k places further on: read in rows of one more, it is shifted.
+    table = pad(table, np.zeros((), work), [(0, 0, 0), (0, m, 0)])
+    flat = slice_in_dim(ops.reshape(table, (m * (n + m),)), 0, m * (n + m - 1))
+    full = ops.reduce_sum(ops.reshape(flat, (m, n + m - 1)), (0,))
+    start, size = {
+        "full": (0, n + m - 1),
+        "valid": (min(n, m) - 1, abs(n - m) + 1),
+        "same": ((min(n, m) - (0 if op == "correlate" and n >= m else 1)) // 2, max(n, m)),
+    }[mode]
+    y = slice_in_dim(full, start, start + size)
+    return ufuncs.not_equal(y, 0) if dtype in dtypes.BOOL else y
+
+
+__all__ = [
+    "convolve",
+    "correlate",
+    "cross",
+    "dot",
+    "einsum",
+    "einsum_path",
+    "inner",
+    "kron",
+    "matmul",
+    "matvec",
+    "outer",
+    "tensordot",
+    "trace",
+    "vdot",
+    "vecdot",
+    "vecmat",
+]

@@ -1,0 +1,698 @@
+"""Arrays from nothing, from Python values, from shapes and from functions of positions."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.interpreter import Tracer
+from plait.core.types import ArrayType, type_of
+from plait.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    IntegerOverflowError,
+    ShapeError,
+)
+from plait.numpy.promotion import (
+    astype as _astype,
+)
+from plait.numpy.promotion import (
+    broadcast_together,
+    constant,
+    inexact,
+    is_traced_or_device,
+    known,
+    operand,
+    result_type,
+    shape_of,
+    static_int,
+    to_dtype,
+    value,
+)
+from plait.numpy.ufuncs import add, divide, equal, greater_equal, less, multiply, power, subtract
+from plait.numpy.ufuncs import where as _where
+from plait.ops.arithmetic import convert_element_type, convert_p
+from plait.ops.axes import broadcast_in_dim_p, expand_dims, normalise_axis, reshape
+from plait.ops.axes import broadcast_to as _broadcast_to
+from plait.ops.iota import iota_p
+from plait.ops.slices import concatenate_p, pad
+
+_LEAVES = (bool, int, float, complex, np.generic, np.ndarray)
+
+
+# --- from values
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: bool | None = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """An array of numbers, arrays, or nested lists and tuples of them (tracers included).
+
+    Python numbers in lists get the default dtypes; a lone Python number stays weak. Raises:
+    ArgumentTypeError for what is not numeric, ShapeError for ragged lists, IntegerOverflowError
+    for integers that do not fit.
+    """
+    if order not in (None, "K", "A", "C"):
+        raise ArgumentError("arrays have row-major order only", op="array", order=order)
+    wanted = None if dtype is None else to_dtype(dtype)
+    x = _from_object(object, wanted, copy)
+    if x.ndim < ndmin:
+        x = reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
+    return _placed(x, device if out_sharding is None else out_sharding)
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """An array of the values of `a`: itself if it is one already. See `array`."""
+    if dtype is None and device is None and out_sharding is None and not copy:
+        if is_traced_or_device(a):
+            return a
+    return array(a, dtype, copy, order, device=device, out_sharding=out_sharding)
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """An array with the values of `a` in memory of its own."""
+    return array(a, copy=True)
+
+
+def _placed(x: Any, device: Any) -> Any:
+    if device is None:
+        return x
+    from plait.transforms.placing import device_put
+
+    return device_put(x, device)
+
+
+def _from_object(object: Any, dtype: Any, copy: bool | None) -> Any:
+    if is_traced_or_device(object):
+        if dtype is None or (object.dtype == dtype and not object.type.weak_type):
+            # A copy has a buffer of its own: it survives the donation of the original.
+            return _copied(object) if copy and not isinstance(object, Tracer) else object
+        return convert_element_type(object, dtype)
+    if isinstance(object, _LEAVES):
+        return _from_host(object, dtype)
+    if hasattr(object, "__jax_array__"):
+        return _from_object(object.__jax_array__(), dtype, copy)
+    if isinstance(object, list | tuple | range):
+        return _from_nested(object, dtype)
+    if object is None:
+        raise ArgumentError("None is not an array", op="array", fix="use jnp.nan or 0 instead")
+    if isinstance(object, str | bytes):
+        raise ArgumentTypeError("text is not an array of numbers", op="array", object=object)
+    if hasattr(object, "__array__") or hasattr(object, "__array_interface__"):
+        return _from_host(np.asarray(object), dtype)
+    try:
+        return _from_host(np.asarray(memoryview(object)), dtype)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"a {type(object).__name__} is not an array",
+            op="array",
+            fix="pass a number, an array, or nested lists of them",
+        ) from None
+
+
+def _copied(x: Any) -> Any:
+    # An op whose result is its operand still has a buffer of its own.
+    return convert_p.bind(x, dtype=x.dtype, weak_type=x.type.weak_type)
+
+
+def _from_host(x: Any, dtype: Any) -> Any:
+    if dtype is None:
+        return constant(x)
+    if isinstance(dtype, dtypes.KeyDType):
+        raise DtypeError("random keys are not made from numbers", op="array", dtype=dtype.name)
+    return constant(_cast(x, dtype), weak_type=False)
+
+
+def _cast(x: Any, dtype: Any) -> np.ndarray:
+    """Host values in a dtype that was asked for; Python ints must fit, all else converts."""
+    if isinstance(x, int) and not isinstance(x, bool):
+        dtypes.check_fits(x, dtype)
+    x = np.asarray(x)
+    if x.dtype == object:
+        raise ArgumentTypeError("these objects are not numbers", op="array", object=x)
+    dtypes.check_supported(dtypes.as_dtype(x.dtype), object=x)
+    if x.dtype in dtypes.INTEGER and dtype in dtypes.INTEGER and x.size:
+        if x.dtype.itemsize == 8 and dtype.itemsize == 4:
+            dtypes.check_fits(int(x.min()), dtype, object=x)
+            dtypes.check_fits(int(x.max()), dtype, object=x)
+    with np.errstate(all="ignore"):
+        if x.dtype in dtypes.COMPLEX and dtype not in dtypes.COMPLEX | dtypes.BOOL:
+            x = x.real
+        if x.dtype in dtypes.FLOAT and dtype in dtypes.INTEGER:
+            return convert_p.numpy(x, dtype=dtype, weak_type=False)
+        return x.astype(dtype)
+
+
+def _from_nested(object: Any, dtype: Any) -> Any:
+    leaves: list[Any] = []
+    shape = _measure(object, leaves)
+    if all(isinstance(x, _LEAVES) for x in leaves):
+        return _from_numbers(object, leaves, shape, dtype)
+    if dtype is None:
+        # Python numbers in a list are not weak: [1, x] has the dtype of x and int32 together.
+        pairs = [
+            (t.dtype, False if not t.ndim and _is_number(x) else t.weak_type)
+            for x in leaves
+            for t in (type_of(x),)
+        ]
+        strong = [(d, w) for (d, w), x in zip(pairs, leaves, strict=True) if not _is_number(x)]
+        weak = [(type_of(x).dtype, True) for x in leaves if _is_number(x)]
+        dtype, _ = dtypes.promote(*strong, *weak)
+    return _stack_nested(object, dtype)
+
+
+def _is_number(x: Any) -> bool:
+    return type(x) in (bool, int, float, complex)
+
+
+def _measure(object: Any, leaves: list[Any]) -> tuple[int, ...]:
+    """The shape of nested sequences; appends what they hold to leaves."""
+    if hasattr(object, "__jax_array__"):
+        object = object.__jax_array__()
+    if is_traced_or_device(object) or isinstance(object, np.ndarray | np.generic):
+        leaves.append(object)
+        return tuple(object.shape)
+    if isinstance(object, bool | int | float | complex):
+        leaves.append(object)
+        return ()
+    if isinstance(object, str | bytes) or object is None:
+        kind = ArgumentError if object is None else ArgumentTypeError
+        raise kind(f"{object!r} in a list is not a number", op="array")
+    if not isinstance(object, Sequence):
+        if hasattr(object, "__array__"):
+            return _measure(np.asarray(object), leaves)
+        raise ArgumentTypeError(f"a {type(object).__name__} in a list is not a number", op="array")
+    shapes = [_measure(item, leaves) for item in object]
+    if any(s != shapes[0] for s in shapes[1:]):
+        other = next(s for s in shapes if s != shapes[0])
+        raise ShapeError(
+            "the parts of the list have different shapes", op="array", first=shapes[0], other=other
+        )
+    return (len(shapes), *(shapes[0] if shapes else ()))
+
+
+def _from_numbers(object: Any, leaves: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    host = np.asarray(object) if leaves else np.zeros(shape, np.float32)
+    if host.dtype == np.object_ or host.shape != shape:
+        if any(isinstance(x, int) and not -(2**63) <= x < 2**64 for x in leaves):
+            raise IntegerOverflowError("an integer in the list does not fit in 64 bits", op="array")
+        # ml_dtypes and NumPy types in one list have no common NumPy dtype.
+        common = dtypes.promote(*((type_of(x).dtype, False) for x in leaves))[0]
+        flat = [np.asarray(x).astype(common).reshape(-1) for x in leaves]
+        host = np.concatenate(flat).reshape(shape)
+    if dtype is not None:
+        if dtype in dtypes.INTEGER and host.dtype in dtypes.INTEGER and host.size:
+            dtypes.check_fits(int(host.min()), dtype)
+            dtypes.check_fits(int(host.max()), dtype)
+        return _from_host(host, dtype)
+    if leaves and any(isinstance(x, np.generic | np.ndarray) for x in leaves):
+        common = dtypes.promote(*((type_of(x).dtype, type_of(x).weak_type) for x in leaves))[0]
+        return constant(_cast(host, common), weak_type=False)
+    return constant(host, weak_type=False)
+
+
+def _stack_nested(object: Any, dtype: Any) -> Any:
+    if hasattr(object, "__jax_array__"):
+        object = object.__jax_array__()
+    if is_traced_or_device(object):
+        return _astype(object, dtype)
+    if isinstance(object, _LEAVES):
+        return _from_host(object, dtype)
+    leaves: list[Any] = []
+    shape = _measure(object, leaves)
+    if all(isinstance(x, _LEAVES) for x in leaves):
+        return _from_numbers(object, leaves, shape, dtype)
+    rows = [_stack_nested(item, dtype) for item in object]
+    rows = [reshape(row, (1, *row.shape)) for row in rows]
+    return concatenate_p.bind(*rows, axis=0) if len(rows) > 1 else rows[0]
+
+
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
+    """X converted to a dtype; complex numbers lose their imaginary part, floats are cut off."""
+    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
+    x = value("astype", x)
+    if x.dtype in dtypes.COMPLEX and dtype in dtypes.BOOL:
+        return _placed(_not_equal_zero(x), device)
+    y = convert_element_type(x, dtype)
+    return _placed(_copied(y) if copy and y is x and not isinstance(x, Tracer) else y, device)
+
+
+def _not_equal_zero(x: Any) -> Any:
+    from plait.ops.compare import ne
+
+    return ne(x, np.zeros((), x.dtype))
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """An array of the numbers that lie in memory behind a buffer."""
+    return array(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
+    """An array of the numbers written in a text, `sep` between them."""
+    if not sep:
+        raise ArgumentError("needs a separator", op="fromstring", fix="frombuffer reads bytes")
+    wide = dtypes.as_dtype(dtype)
+    return array(np.fromstring(string, wide, count, sep=sep))
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Any:
+    """An array from an iterable, as NumPy's fromiter."""
+    return array(np.fromiter(*args, **kwargs))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Any:
+    """An array from a file, as NumPy's fromfile."""
+    return array(np.fromfile(*args, **kwargs))
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+) -> Any:
+    """The values of a function at every position of a shape; it receives whole index arrays."""
+    shape = shape_of(shape, "fromfunction")
+    return function(*(_positions(shape, k, to_dtype(dtype)) for k in range(len(shape))), **kwargs)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+    """An array from another library's, through the DLPack protocol."""
+    from plait.runtime.array import from_host
+
+    if hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == 1:
+        host = np.from_dlpack(x)
+        return _placed(constant(host) if host.ndim else constant(np.array(host)), device)
+    return _placed(from_host(np.asarray(x)), device)
+
+
+# --- filled with one number
+
+
+def _fill(shape: tuple[int, ...], number: Any, dtype: Any, weak_type: bool = False) -> Any:
+    scalar = np.asarray(number, dtypes.storage(dtype))
+    if shape:
+        return broadcast_in_dim_p.bind(scalar, shape=shape, dims=())
+    return constant(scalar, weak_type)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of zeros (False for bool)."""
+    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
+    return _placed(_fill(shape_of(shape, "zeros"), 0, dtype), device or out_sharding)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of ones (True for bool)."""
+    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
+    return _placed(_fill(shape_of(shape, "ones"), 1, dtype), device or out_sharding)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of zeros: memory without a value does not exist here."""
+    return zeros(shape, dtype, device=device, out_sharding=out_sharding)
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
+    """An array of fill_value, which may be an array that broadcasts to the shape."""
+    shape = shape_of(shape, "full")
+    fill = operand("full", fill_value, 1)
+    if dtype is not None:
+        wanted = to_dtype(dtype)
+        if not is_traced_or_device(fill) and not np.ndim(fill):
+            return _placed(_fill(shape, _cast(fill, wanted), wanted), device)
+        fill = _astype(value("full", fill), wanted)
+    return _placed(_broadcast_to(value("full", fill), shape), device)
+
+
+def _like(op: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
+    if not hasattr(a, "dtype") or not hasattr(a, "shape"):
+        a = operand(op, a)
+    t = a if isinstance(getattr(a, "type", None), ArrayType) or not hasattr(a, "shape") else None
+    t = type_of(a) if t is not None or isinstance(a, np.ndarray | np.generic) else a
+    weak = dtype is None and getattr(t, "weak_type", False)
+    chosen = dtypes.canonical(dtypes.as_dtype(t.dtype)) if dtype is None else to_dtype(dtype)
+    return tuple(t.shape) if shape is None else shape_of(shape, op), chosen, weak
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Zeros in the shape and dtype of `a`, anything with `.shape` and `.dtype`."""
+    shape, dtype, weak = _like("zeros_like", a, dtype, shape)
+    return _placed(_weakly(_fill(shape, 0, dtype, weak), weak), device)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Ones in the shape and dtype of `a`."""
+    shape, dtype, weak = _like("ones_like", a, dtype, shape)
+    return _placed(_weakly(_fill(shape, 1, dtype, weak), weak), device)
+
+
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
+    """Zeros in the shape and dtype of `prototype`."""
+    return zeros_like(prototype, dtype, shape, device=device)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Any:
+    """fill_value in the shape and dtype of `a`."""
+    shape, dtype, weak = _like("full_like", a, dtype, shape)
+    fill = operand("full_like", fill_value, 1)
+    if not is_traced_or_device(fill) and not np.ndim(fill):
+        return _placed(_weakly(_fill(shape, _cast(fill, dtype), dtype, weak), weak), device)
+    fill = convert_element_type(value("full_like", fill), dtype, weak)
+    return _placed(_broadcast_to(fill, shape), device)
+
+
+def _weakly(x: Any, weak: bool) -> Any:
+    return convert_element_type(x, x.dtype, True) if weak and not x.type.weak_type else x
+
+
+# --- ranges
+
+
+def _positions(shape: tuple[int, ...], axis: int, dtype: Any) -> Any:
+    return iota_p.bind(shape=shape, dtype=dtype, axis=axis)
+
+
+def _static_number(x: Any, op: str, name: str) -> Any:
+    if isinstance(x, int | float) and not isinstance(x, np.generic):
+        return x
+    host = known(operand(op, x))
+    if host is None:
+        from plait.errors import ConcretizationTypeError
+
+        raise ConcretizationTypeError(
+            f"{name} decides the size of the result and must not be traced",
+            op=op,
+            value=x,
+            fix="make it a static argument",
+        )
+    if host.ndim:
+        raise ShapeError(f"{name} must be a scalar", op=op, given=x)
+    return host.item()
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+) -> Any:
+    """start, start + step, ... below stop; arange(stop) counts from 0. The arguments are static."""
+    given = [x for x in (start, stop, step) if x is not None]
+    start, stop, step = (
+        None if x is None else _static_number(x, "arange", name)
+        for x, name in ((start, "start"), (stop, "stop"), (step, "step"))
+    )
+    if start is None:
+        raise ArgumentTypeError("needs at least one argument", op="arange")
+    chosen = result_type(*given) if dtype is None else to_dtype(dtype)
+    if stop is None:
+        start, stop = 0, start
+    step = 1 if step is None else step
+    if step == 0:
+        raise ArgumentError("the step must not be 0", op="arange")
+    size = max(0, math.ceil((stop - start) / step))
+    if chosen in dtypes.BOOL and size > 2:
+        raise DtypeError("booleans count from 0 to 1 only", op="arange", size=size)
+    simple = start == 0 and step == 1 and chosen in dtypes.NUMBER
+    if simple and (chosen.itemsize >= 4 or size < 128):
+        return _placed(_positions((size,), 0, chosen), device)
+    wide = np.float64 if chosen in dtypes.FLOAT else None
+    host = np.arange(size, dtype=wide) * step + start
+    if chosen in dtypes.INTEGER and size and isinstance(step, int) and isinstance(start, int):
+        dtypes.check_fits(int(host[0]), chosen)
+        dtypes.check_fits(int(host[-1]), chosen)
+        if size > 1024 and chosen.itemsize >= 4:
+            # Large ranges are computed where they are needed, not stored in the program.
+            steps = multiply(_positions((size,), 0, chosen), np.asarray(step, chosen))
+            return _placed(add(steps, np.asarray(start, chosen)), device)
+    return _placed(constant(_cast(host, chosen), weak_type=False), device)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """`num` numbers at equal distances from start to stop; start and stop may be arrays.
+
+    With retstep: (numbers, distance).
+    """
+    num = static_int(num, "linspace", "num")
+    if num < 0:
+        raise ArgumentError("needs num >= 0", op="linspace", num=num)
+    start, stop = operand("linspace", start), operand("linspace", stop, 1)
+    common = inexact(result_type(start, stop))
+    chosen = common if dtype is None else to_dtype(dtype)
+    if not any(map(is_traced_or_device, (start, stop))):
+        host, step = np.linspace(start, stop, num, endpoint, True, axis=axis)
+        return _spaced(constant(_floored(host, chosen), False), step, common, retstep, device)
+    start, stop = (_astype(value("linspace", v), common) for v in (start, stop))
+    start, stop = broadcast_together("linspace", start, stop)
+    sections = num - 1 if endpoint else num
+    axis = normalise_axis(axis, start.ndim + 1, "linspace")
+    shape = list(start.shape)
+    shape.insert(axis, num)
+    step = divide(subtract(stop, start), sections) if sections > 0 else start * np.nan
+    part = dtypes.real_of(common)
+    position = _positions(tuple(shape), axis, part)
+    # A weighted mean of the ends meets both of them exactly.
+    weight = divide(position, max(sections, 1))
+    first, last = expand_dims(start, (axis,)), expand_dims(stop, (axis,))
+    mixed = add(multiply(first, subtract(1, weight)), multiply(last, weight))
+    if endpoint and num > 1:
+        mixed = _where(equal(position, num - 1), last, mixed)
+    if chosen in dtypes.INTEGER:
+        from plait.numpy.ufuncs import floor
+
+        mixed = floor(mixed)
+    return _spaced(_astype(mixed, chosen), step, common, retstep, device)
+
+
+def _floored(host: np.ndarray, dtype: Any) -> np.ndarray:
+    return _cast(np.floor(host) if dtype in dtypes.INTEGER else host, dtype)
+
+
+def _spaced(x: Any, step: Any, dtype: Any, retstep: bool, device: Any) -> Any:
+    x = _placed(x, device)
+    return (x, array(step, dtype)) if retstep else x
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """base ** linspace(start, stop)."""
+    exponents = linspace(start, stop, num, endpoint, axis=axis)
+    y = power(base, exponents)
+    return y if dtype is None else _astype(y, to_dtype(dtype))
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """`num` numbers with equal ratios from start to stop, which have one sign."""
+    from plait.numpy.elementary import exp, log
+    from plait.numpy.ufuncs import abs, sign
+
+    common = inexact(result_type(start, stop))
+    chosen = common if dtype is None else to_dtype(dtype)
+    start, stop = (_astype(value("geomspace", v), common) for v in (start, stop))
+    if common in dtypes.COMPLEX:
+        y = multiply(start, exp(linspace(0, log(divide(stop, start)), num, endpoint, axis=axis)))
+    else:
+        y = exp(linspace(log(abs(start)), log(abs(stop)), num, endpoint, axis=axis))
+        y = multiply(y, expand_dims(sign(start), (axis,)) if start.ndim else sign(start))
+        place = _positions(y.shape, normalise_axis(axis, y.ndim, "geomspace"), dtypes.int32)
+        ends = [(0, start)] + ([(num - 1, stop)] if endpoint and num > 1 else [])
+        for position, end in ends:
+            end = expand_dims(end, (axis,)) if end.ndim else end
+            y = _where(equal(place, position), end, y)
+    return _astype(y, chosen)
+
+
+# --- matrices
+
+
+def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
+    rows = static_int(N, "eye", "N")
+    columns = rows if M is None else static_int(M, "eye", "M")
+    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
+    return _placed(_astype(equal(*_row_column(rows, columns, k)), dtype), device)
+
+
+def _row_column(rows: int, columns: int, k: Any = 0) -> tuple[Any, Any]:
+    if rows < 0 or columns < 0:
+        raise ShapeError("sizes are at least 0", shape=(rows, columns))
+    row = _positions((rows, columns), 0, dtypes.int32)
+    column = _positions((rows, columns), 1, dtypes.int32)
+    if isinstance(k, int):
+        k = max(-(2**31) + rows, min(k, 2**31 - 1 - rows))
+    return (row if isinstance(k, int) and k == 0 else add(row, k)), column
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """The n by n matrix with ones on its diagonal."""
+    return eye(n, dtype=dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones on and below the k-th diagonal of an N by M matrix, zeros above."""
+    rows = static_int(N, "tri", "N")
+    columns = rows if M is None else static_int(M, "tri", "M")
+    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
+    return _astype(greater_equal(*_row_column(rows, columns, k)), dtype)
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """M with zeros above the k-th diagonal of its last two axes."""
+    m, keep = _triangle("tril", m, k)
+    return _where(greater_equal(*keep), m, _zero(m))
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """M with zeros below the k-th diagonal of its last two axes."""
+    m, keep = _triangle("triu", m, k)
+    return _where(less(*_less_by_one(keep)), m, _zero(m))
+
+
+def _less_by_one(keep: tuple[Any, Any]) -> tuple[Any, Any]:
+    return subtract(keep[0], 1), keep[1]
+
+
+def _zero(m: Any) -> np.ndarray:
+    return np.zeros((), m.dtype)
+
+
+def _triangle(op: str, m: Any, k: int) -> tuple[Any, tuple[Any, Any]]:
+    m = value(op, m)
+    if m.ndim < 2:
+        raise ShapeError("needs at least two axes", op=op, m=m)
+    return m, _row_column(m.shape[-2], m.shape[-1], k)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """(rows, columns) of the elements on and below the k-th diagonal of an n by m matrix."""
+    return _index_pair(np.tril_indices(n, k, m))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """(rows, columns) of the elements on and above the k-th diagonal of an n by m matrix."""
+    return _index_pair(np.triu_indices(n, k, m))
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """tril_indices for the shape of a matrix."""
+    return tril_indices(*_matrix_shape("tril_indices_from", arr, k))
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """triu_indices for the shape of a matrix."""
+    return triu_indices(*_matrix_shape("triu_indices_from", arr, k))
+
+
+def _matrix_shape(op: str, arr: Any, k: int) -> tuple[int, int, int]:
+    shape = type_of(operand(op, arr)).shape
+    if len(shape) != 2:
+        raise ShapeError("needs a matrix", op=op, arr=arr)
+    return shape[0], k, shape[1]
+
+
+def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:
+    return tuple(constant(p.astype(np.int32)) for p in pair)  # type: ignore[return-value]
+
+
+def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any, ...]:
+    """The positions at which mask_func(ones((n, n)), k) is not 0."""
+    mask = known(mask_func(ones((n, n)), k))
+    if mask is None:
+        raise ArgumentTypeError("the mask must not be traced", op="mask_indices")
+    return tuple(constant(p.astype(np.int32)) for p in np.nonzero(mask))
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """The positions of the diagonal of an array with ndim axes of size n."""
+    n, ndim = static_int(n, "diag_indices", "n"), static_int(ndim, "diag_indices", "ndim")
+    if n < 0 or ndim < 0:
+        raise ArgumentError("needs n >= 0 and ndim >= 0", op="diag_indices", n=n, ndim=ndim)
+    return (_positions((n,), 0, dtypes.int32),) * ndim
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """diag_indices for an array whose axes are equally long."""
+    shape = type_of(operand("diag_indices_from", arr)).shape
+    if len(shape) < 2 or len(set(shape)) > 1:
+        raise ShapeError("needs at least two axes of one size", op="diag_indices_from", arr=arr)
+    return diag_indices(shape[0], len(shape))
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A square matrix with the elements of v, flattened, on its k-th diagonal."""
+    v = value("diagflat", v)
+    return _on_diagonal(reshape(v, (v.size,)), k)
+
+
+def _on_diagonal(v: Any, k: int) -> Any:
+    k = static_int(k, "diag", "k")
+    n = v.shape[0] + builtins.abs(k)
+    zero = np.zeros((), v.dtype)
+    v = pad(v, zero, [(max(0, k), max(0, -k), 0)])
+    row, column = _row_column(n, n, k)
+    # Row r of the k-th diagonal stands in column r + k.
+    return _where(equal(row, column), v, zero)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """The k-th diagonal of a matrix, or a matrix with the vector v on its k-th diagonal."""
+    v = value("diag", v)
+    if v.ndim == 1:
+        return _on_diagonal(v, k)
+    if v.ndim != 2:
+        raise ShapeError("needs a vector or a matrix", op="diag", v=v)
+    from plait.numpy.manipulation import diagonal
+
+    return diagonal(v, k)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Powers of the elements of a vector, from N - 1 down to 0, one column each."""
+    x = value("vander", x)
+    if x.ndim != 1:
+        raise ShapeError("needs a vector", op="vander", x=x)
+    n = x.shape[0] if N is None else static_int(N, "vander", "N")
+    if n < 0:
+        raise ArgumentError("needs N >= 0", op="vander", N=n)
+    powers = _positions((n,), 0, dtypes.int32)
+    if not increasing:
+        powers = subtract(n - 1, powers)
+    return power(expand_dims(x, (1,)), expand_dims(powers, (0,)))

@@ -1,0 +1,413 @@
+"""Elementwise functions of calculus: exponentials, logarithms, trigonometry, and integer theory.
+
+Integers become floats (`sin(1)` is a float32), half precision and complex numbers stay as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.dtypes import BOOL, COMPLEX, INEXACT, INTEGER
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentTypeError, DtypeError
+from plait.numpy.promotion import (
+    INEXACT_KIND,
+    NUMERIC,
+    astype,
+    literal,
+    promote,
+    to_inexact,
+    value,
+)
+from plait.numpy.ufuncs import (
+    abs,
+    add,
+    equal,
+    isfinite,
+    isinf,
+    logical_or,
+    maximum,
+    minimum,
+    multiply,
+    signbit,
+    subtract,
+    true_divide,
+    where,
+)
+from plait.ops import arithmetic, compare, functions
+
+
+def _float(op: Any, name: str, x: Any) -> Any:
+    t = getattr(x, "type", None)
+    if type(t) is ArrayType and t.dtype in INEXACT:
+        return op.bind(x)
+    return op.bind(to_inexact(name, x))
+
+
+def exp(x: Any, /) -> Any:
+    """e ** x."""
+    return _float(functions.exp, "exp", x)
+
+
+def exp2(x: Any, /) -> Any:
+    """2 ** x."""
+    return _float(functions.exp2, "exp2", x)
+
+
+def expm1(x: Any, /) -> Any:
+    """e ** x - 1, exact near 0."""
+    return _float(functions.expm1, "expm1", x)
+
+
+def log(x: Any, /) -> Any:
+    """The natural logarithm; NaN for negative real x, -inf at 0."""
+    return _float(functions.log, "log", x)
+
+
+def log1p(x: Any, /) -> Any:
+    """log(1 + x), exact near 0."""
+    return _float(functions.log1p, "log1p", x)
+
+
+def log2(x: Any, /) -> Any:
+    """The logarithm to base 2."""
+    return _float(functions.log2, "log2", x)
+
+
+def log10(x: Any, /) -> Any:
+    """The logarithm to base 10."""
+    x = to_inexact("log10", x)
+    return multiply(functions.log(x), 1 / math.log(10)) if _is_wide(x) else _narrow(log10, x)
+
+
+def _is_wide(x: Any) -> bool:
+    dtype = type_of(x).dtype
+    return dtype in COMPLEX or dtype.itemsize >= 4
+
+
+def _narrow(function: Any, x: Any) -> Any:
+    # Two roundings to half precision would lose a digit: compute in float32, round once.
+    x = value("log", x)
+    wide = function(arithmetic.convert_element_type(x, dtypes.float32, x.type.weak_type))
+    return arithmetic.convert_element_type(wide, x.dtype, x.type.weak_type)
+
+
+def sqrt(x: Any, /) -> Any:
+    """The square root; NaN for negative real x."""
+    return _float(functions.sqrt, "sqrt", x)
+
+
+def cbrt(x: Any, /) -> Any:
+    """The real cube root."""
+    return _float(functions.cbrt, "cbrt", x)
+
+
+def sin(x: Any, /) -> Any:
+    """The sine of x, in radians."""
+    return _float(functions.sin, "sin", x)
+
+
+def cos(x: Any, /) -> Any:
+    """The cosine of x, in radians."""
+    return _float(functions.cos, "cos", x)
+
+
+def tan(x: Any, /) -> Any:
+    """The tangent of x, in radians."""
+    return _float(functions.tan, "tan", x)
+
+
+def arcsin(x: Any, /) -> Any:
+    """The angle in -pi/2..pi/2, in radians, whose sine is x."""
+    return _float(functions.asin, "arcsin", x)
+
+
+def arccos(x: Any, /) -> Any:
+    """The angle in 0..pi, in radians, whose cosine is x."""
+    return _float(functions.acos, "arccos", x)
+
+
+def arctan(x: Any, /) -> Any:
+    """The angle in -pi/2..pi/2, in radians, whose tangent is x."""
+    return _float(functions.atan, "arctan", x)
+
+
+def sinh(x: Any, /) -> Any:
+    """The hyperbolic sine."""
+    return _float(functions.sinh, "sinh", x)
+
+
+def cosh(x: Any, /) -> Any:
+    """The hyperbolic cosine."""
+    return _float(functions.cosh, "cosh", x)
+
+
+def tanh(x: Any, /) -> Any:
+    """The hyperbolic tangent."""
+    return _float(functions.tanh, "tanh", x)
+
+
+def arcsinh(x: Any, /) -> Any:
+    """The inverse of sinh."""
+    return _float(functions.asinh, "arcsinh", x)
+
+
+def arccosh(x: Any, /) -> Any:
+    """The inverse of cosh; NaN for x < 1."""
+    return _float(functions.acosh, "arccosh", x)
+
+
+def arctanh(x: Any, /) -> Any:
+    """The inverse of tanh; NaN outside of -1..1."""
+    return _float(functions.atanh, "arctanh", x)
+
+
+asin, acos, atan, asinh, acosh, atanh = arcsin, arccos, arctan, arcsinh, arccosh, arctanh
+
+
+def arctan2(x1: Any, x2: Any, /) -> Any:
+    """The angle of the point (x2, x1) in the plane, in radians, in -pi..pi."""
+    return functions.atan2(*promote("arctan2", (x1, x2), INEXACT_KIND))
+
+
+atan2 = arctan2
+
+
+def hypot(x1: Any, x2: Any, /) -> Any:
+    """sqrt(x1**2 + x2**2), without overflow on the way."""
+    x1, x2 = promote("hypot", (x1, x2), INEXACT_KIND)
+    if type_of(x1).dtype in COMPLEX:
+        raise DtypeError("complex numbers are not taken", op="hypot", x1=x1, x2=x2)
+    a, b = functions.abs(x1), functions.abs(x2)
+    large, small = maximum(a, b), minimum(a, b)
+    zero = equal(large, 0)
+    ratio = true_divide(small, where(zero, 1, large))
+    length = multiply(large, sqrt(add(1, multiply(ratio, ratio))))
+    infinite = logical_or(isinf(a), isinf(b))
+    return where(infinite, np.asarray(np.inf).astype(type_of(a).dtype), where(zero, large, length))
+
+
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """log(exp(x1) + exp(x2)), without overflow on the way."""
+    x1, x2 = promote("logaddexp", (x1, x2), INEXACT_KIND)
+    if type_of(x1).dtype in COMPLEX:
+        return _complex_logaddexp(x1, x2)
+    return _logaddexp(x1, x2, functions.exp, functions.log1p)
+
+
+def _logaddexp(x1: Any, x2: Any, exp: Any, log1p: Any) -> Any:
+    top = compare.max(x1, x2)
+    gap = arithmetic.sub(x1, x2)
+    # Equal infinities have no difference; their sum is themselves.
+    same = compare.ne(gap, gap)
+    safe = where(same, np.zeros((), type_of(gap).dtype), gap)
+    rest = log1p(exp(arithmetic.neg(functions.abs(safe))))
+    return where(same, arithmetic.add(x1, x2), arithmetic.add(top, rest))
+
+
+def _complex_logaddexp(x1: Any, x2: Any) -> Any:
+    first = compare.gt(functions.real(x1), functions.real(x2))
+    top, low = where(first, x1, x2), where(first, x2, x1)
+    gap = arithmetic.sub(low, top)
+    both = equal(functions.real(top), -np.inf)
+    return where(both, top, add(top, log1p(exp(where(both, 0, gap)))))
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """log2(2**x1 + 2**x2), without overflow on the way."""
+    x1, x2 = promote("logaddexp2", (x1, x2), INEXACT_KIND)
+    return _logaddexp(x1, x2, exp2, lambda x: multiply(log1p(x), 1 / math.log(2)))
+
+
+def sinc(x: Any, /) -> Any:
+    """sin(pi x) / (pi x), 1 at 0; smooth, so that derivatives at 0 are right."""
+    x = to_inexact("sinc", x)
+    zero = equal(x, 0)
+    angle = multiply(np.pi, x)
+    # Near 0 the quotient's derivatives cancel: there the series of sinc takes its place.
+    small = compare.lt(functions.abs(angle), literal(1e-3, dtypes.real_of(type_of(x).dtype)))
+    safe = where(logical_or(zero, small), 1, angle)
+    squared = multiply(angle, angle)
+    series = add(1, multiply(squared, add(-1 / 6, multiply(squared, 1 / 120))))
+    return where(small, series, true_divide(sin(safe), safe))
+
+
+def deg2rad(x: Any, /) -> Any:
+    """Degrees as radians."""
+    return multiply(to_inexact("deg2rad", x), math.pi / 180)
+
+
+def rad2deg(x: Any, /) -> Any:
+    """Radians as degrees."""
+    return multiply(to_inexact("rad2deg", x), 180 / math.pi)
+
+
+radians, degrees = deg2rad, rad2deg
+
+
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """0 where x1 < 0, x2 where x1 == 0, 1 where x1 > 0; NaN where x1 is NaN."""
+    x1, x2 = promote("heaviside", (x1, x2), INEXACT_KIND)
+    zero = np.zeros((), type_of(x1).dtype)
+    step = where(compare.lt(x1, zero), zero, where(compare.gt(x1, zero), np.ones_like(zero), x2))
+    return where(compare.ne(x1, x1), x1, step)
+
+
+def nextafter(x: Any, y: Any, /) -> Any:
+    """The number next to x towards y."""
+    return functions.nextafter(*promote("nextafter", (x, y), INEXACT_KIND))
+
+
+def spacing(x: Any, /) -> Any:
+    """The distance from x to the next number away from 0, with the sign of x."""
+    x = value("spacing", to_inexact("spacing", x))
+    if x.dtype in COMPLEX:
+        raise DtypeError("complex numbers are not taken", op="spacing", x=x)
+    top = np.asarray(np.inf).astype(x.dtype)
+    end = where(signbit(x), -top, top)
+    return where(isfinite(x), subtract(nextafter(x, end), x), np.asarray(np.nan).astype(x.dtype))
+
+
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x1 * 2**x2 for integers x2. Raises DtypeError for other x2."""
+    x1, x2 = to_inexact("ldexp", x1), value("ldexp", x2, 1)
+    if x2.dtype not in INTEGER and x2.dtype not in BOOL:
+        raise DtypeError("x2 must be made of integers", op="ldexp", x1=x1, x2=x2)
+    dtype = type_of(x1).dtype
+    if dtype in COMPLEX:
+        raise DtypeError("complex numbers are not taken", op="ldexp", x1=x1)
+    # Two or three steps: one power of 2 may overflow or vanish where the product does not.
+    n = promote("ldexp", (x2, np.int32(0)))[0]
+    largest = dtypes.finfo(dtype).maxexp - 1
+    for _ in range(3):
+        step = minimum(maximum(n, -(largest - 1)), largest)
+        x1 = multiply(x1, power_of_two(step, dtype))
+        n = subtract(n, step)
+    return x1
+
+
+def power_of_two(n: Any, dtype: Any) -> Any:
+    """2**n exactly, for integers n in the exponent range of normal numbers of a float dtype."""
+    info = dtypes.finfo(dtype)
+    bits = np.dtype(f"int{info.bits}")
+    field = add(astype(n, bits), np.asarray(info.maxexp - 1, bits))
+    return functions.bitcast_convert_type(
+        compare.shift_left(field, np.asarray(info.nmant, bits)), dtype
+    )
+
+
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """(mantissa, exponent) with x = mantissa * 2**exponent and 0.5 <= abs(mantissa) < 1."""
+    x = value("frexp", to_inexact("frexp", x))
+    dtype = x.dtype
+    if dtype in COMPLEX:
+        raise DtypeError("complex numbers are not taken", op="frexp", x=x)
+    info = dtypes.finfo(dtype)
+    bits = np.dtype(f"int{info.bits}")
+    # Subnormal numbers are scaled up first, so that every exponent stands in its bits.
+    scale = 2.0**info.nmant
+    subnormal = compare.lt(functions.abs(x), np.asarray(info.smallest_normal, dtype))
+    scaled = where(subnormal, multiply(x, literal(scale, dtype)), x)
+    raw = functions.bitcast_convert_type(scaled, bits)
+    field = compare.shift_right_logical(raw, np.asarray(info.nmant, bits))
+    mask = np.asarray(2 ** (info.bits - 1 - info.nmant) - 1, bits)
+    exponent = astype(compare.bitwise_and(field, mask), dtypes.int32)
+    exponent = subtract(exponent, info.maxexp - 2)
+    exponent = subtract(exponent, where(subnormal, info.nmant, 0))
+    half_field = np.asarray((info.maxexp - 2) << info.nmant, bits)
+    keep = np.asarray(~(int(mask) << info.nmant) if info.bits < 64 else ~(int(mask) << 52), bits)
+    mantissa = functions.bitcast_convert_type(
+        compare.bitwise_or(compare.bitwise_and(raw, keep), half_field), dtype
+    )
+    special = logical_or(equal(x, 0), compare.bitwise_not(isfinite(x)))
+    return where(special, x, mantissa), where(special, np.int32(0), exponent)
+
+
+def gcd(x1: Any, x2: Any) -> Any:
+    """The greatest common divisor of integers."""
+    from plait.regions.loops import while_loop
+
+    x1, x2 = _integers("gcd", x1, x2)
+
+    def step(pair: tuple) -> tuple:
+        a, b = pair
+        zero = compare.eq(b, np.zeros((), b.dtype))
+        rest = arithmetic.rem(a, where(zero, np.ones((), b.dtype), b))
+        return where(zero, a, b), where(zero, b, rest)
+
+    def unfinished(pair: tuple) -> Any:
+        from plait.ops.reduce import reduce_or
+
+        left = compare.ne(pair[1], np.zeros((), pair[1].dtype))
+        return reduce_or(left, range(left.ndim))
+
+    return while_loop(unfinished, step, (abs(x1), abs(x2)))[0]
+
+
+def lcm(x1: Any, x2: Any) -> Any:
+    """The least common multiple of integers."""
+    x1, x2 = _integers("lcm", x1, x2)
+    divisor = gcd(x1, x2)
+    safe = where(equal(divisor, 0), 1, divisor)
+    return abs(multiply(x1, arithmetic.div(x2, safe)))
+
+
+def _integers(op: str, x1: Any, x2: Any) -> list[Any]:
+    from plait.numpy.promotion import broadcast_together
+
+    pair = broadcast_together(op, *promote(op, (x1, x2), NUMERIC))
+    if pair[0].dtype not in INTEGER:
+        raise ArgumentTypeError("takes integers", op=op, x1=pair[0], x2=pair[1])
+    return pair
+
+
+def i0(x: Any) -> Any:
+    """The modified Bessel function of the first kind, of order 0.
+
+    Source: rational approximations as in Abramowitz and Stegun 9.8.1 and 9.8.2 reach 1e-7 only; the
+    power series and the asymptotic series, each summed to float32's last digit, take their place.
+    """
+    x = abs(to_inexact("i0", x))
+    quarter = multiply(multiply(x, x), 0.25)
+    small = minimum(quarter, 56.25)
+    term = total = 1.0
+    for k in range(1, 45):
+        term = multiply(term, multiply(small, 1.0 / (k * k)))
+        total = add(total, term)
+    # I0(x) ~ e**x / sqrt(2 pi x) * (1 + 1/(8x) + 9/(2 (8x)**2) + ...), for x > 15.
+    large = maximum(x, 15.0)
+    term = tail = 1.0
+    for k in range(1, 16):
+        term = multiply(term, true_divide((2 * k - 1) ** 2 / (8 * k), large))
+        tail = add(tail, term)
+    far = multiply(true_divide(exp(large), sqrt(multiply(2 * math.pi, large))), tail)
+    result = where(compare.le(x, literal(15.0, type_of(x).dtype)), total, far)
+    return where(isinf(x), x, result)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
+    """Angles made continuous: jumps of more than discont (period / 2) lose whole periods."""
+    from plait.numpy.cumulative import cumsum
+    from plait.numpy.manipulation import concatenate, diff
+    from plait.numpy.ufuncs import greater, less, logical_and, remainder
+    from plait.ops.axes import normalise_axis
+    from plait.ops.slices import slice_in_dim
+
+    p = value("unwrap", p)
+    if p.dtype in COMPLEX:
+        raise DtypeError("complex numbers have no order", op="unwrap", p=p)
+    axis = normalise_axis(axis, p.ndim, "unwrap")
+    step = diff(p, axis=axis)
+    half = true_divide(period, 2) if p.dtype not in INTEGER else period // 2
+    discont = half if discont is None else discont
+    wrapped = subtract(remainder(add(step, half), period), half)
+    wrapped = where(logical_and(equal(wrapped, -half), greater(step, 0)), half, wrapped)
+    correction = subtract(wrapped, step)
+    correction = where(less(abs(step), discont), 0, correction)
+    rest = add(slice_in_dim(p, 1, None, axis=axis), cumsum(correction, axis))
+    first = slice_in_dim(p, 0, 1, axis=axis)
+    return concatenate([astype(first, rest.dtype), rest], axis) if p.shape[axis] else p

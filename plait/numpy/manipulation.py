@@ -1,0 +1,754 @@
+"""Shapes and order: reshape, transpose, join, cut, repeat, roll, and the axes of arrays."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.interpreter import Tracer
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.numpy import ufuncs
+from plait.numpy.creation import array, asarray
+from plait.numpy.promotion import (
+    astype,
+    axes_in,
+    axis_in,
+    broadcast_shapes,
+    broadcast_together,
+    is_traced_or_device,
+    known,
+    operand,
+    promote_dtypes,
+    shape_of,
+    static_int,
+    to_dtype,
+    value,
+)
+from plait.ops import axes as ops
+from plait.ops import slices
+
+# --- shape
+
+
+def reshape(
+    a: Any,
+    shape: Any = None,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The elements of `a` in another shape; one size may be -1, and is then worked out.
+
+    Order "F" reads and writes column by column. Raises ShapeError if the sizes do not fit.
+    """
+    if shape is None:
+        raise ArgumentTypeError("needs a shape", op="reshape")
+    a = value("reshape", a)
+    sizes = new_shape(a, shape)
+    if order == "C":
+        return ops.reshape(a, sizes)
+    if order != "F":
+        raise ArgumentError("order is 'C' or 'F'", op="reshape", order=order)
+    return _reversed_axes(ops.reshape(_reversed_axes(a), sizes[::-1]))
+
+
+def new_shape(a: Any, shape: Any) -> tuple[int, ...]:
+    """A shape for `a` with -1 worked out."""
+    if type(shape) is int:
+        shape = (shape,)
+    elif is_traced_or_device(shape) and not isinstance(shape, Tracer):
+        shape = np.atleast_1d(np.asarray(shape)).tolist()
+    elif not isinstance(shape, Iterable):
+        shape = (shape,)
+    sizes = tuple(n if type(n) is int else static_int(n, "reshape", "shape") for n in shape)
+    size = a.size
+    if -1 in sizes:
+        rest = -math.prod(sizes)
+        if sizes.count(-1) > 1 or rest < 0:
+            raise ShapeError("only one size may be -1", op="reshape", a=a, shape=sizes)
+        if rest == 0 or size % rest:
+            raise ShapeError(
+                f"{size} elements do not divide into this shape", op="reshape", a=a, shape=sizes
+            )
+        return tuple(size // rest if n == -1 else n for n in sizes)
+    if any(n < 0 for n in sizes):
+        raise ShapeError("sizes are at least 0, or -1 once", op="reshape", a=a, shape=sizes)
+    return sizes
+
+
+def _reversed_axes(a: Any) -> Any:
+    return ops.permute(a, range(a.ndim - 1, -1, -1))
+
+
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """The elements of `a` as a vector, in order "C" row by row or "F" column by column."""
+    a = value("ravel", a)
+    if order not in ("C", "F"):
+        raise ArgumentError("order is 'C' or 'F'", op="ravel", order=order)
+    return ops.reshape(a if order == "C" else _reversed_axes(a), (a.size,))
+
+
+def squeeze(a: Any, axis: Any = None) -> Any:
+    """`a` without axes of size 1: those named, or all. Raises ShapeError for other sizes."""
+    a = value("squeeze", a)
+    if axis is None:
+        gone = tuple(k for k, n in enumerate(a.shape) if n == 1)
+    else:
+        gone = axes_in(axis, a.ndim, "squeeze")
+        for k in gone:
+            if a.shape[k] != 1:
+                raise ShapeError(f"axis {k} has size {a.shape[k]}, not 1", op="squeeze", a=a)
+    return ops.reshape(a, tuple(n for k, n in enumerate(a.shape) if k not in gone))
+
+
+def expand_dims(a: Any, axis: Any) -> Any:
+    """`a` with new axes of size 1, at the given positions of the result."""
+    a = value("expand_dims", a)
+    count = len(tuple(axis)) if isinstance(axis, Iterable) else 1
+    new = axes_in(axis, a.ndim + count, "expand_dims")
+    sizes = iter(a.shape)
+    return ops.reshape(a, tuple(1 if k in new else next(sizes) for k in range(a.ndim + count)))
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Arrays with at least one axis; a list of them for several."""
+    return _at_least("atleast_1d", 1, lambda s: (*s, 1)[:1] if not s else s, arys)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Arrays with at least two axes, new ones in front; a list of them for several."""
+    return _at_least("atleast_2d", 2, lambda s: (1,) * (2 - len(s)) + s, arys)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Arrays with at least three axes; a list of them for several."""
+
+    def grown(s: tuple[int, ...]) -> tuple[int, ...]:
+        return {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}[len(s)]
+
+    return _at_least("atleast_3d", 3, grown, arys)
+
+
+def _at_least(op: str, ndim: int, grown: Any, arys: Sequence[Any]) -> Any:
+    if len(arys) == 1 and isinstance(arys[0], list | tuple):
+        arys = [array(arys[0])]
+    out = []
+    for i, a in enumerate(arys):
+        a = value(op, a, i)
+        out.append(a if a.ndim >= ndim else ops.reshape(a, grown(a.shape)))
+    return out[0] if len(out) == 1 else out
+
+
+def resize(a: Any, new_shape: Any) -> Any:
+    """The elements of `a`, over and over, in another shape."""
+    a = ravel(a)
+    shape = shape_of(new_shape, "resize")
+    size = math.prod(shape)
+    if not a.size or not size:
+        return ops.broadcast_to(value("resize", np.zeros((), a.dtype)), shape)
+    times = -(-size // a.size)
+    long = slices.tile(a, (times,)) if times > 1 else a
+    return ops.reshape(slices.slice_in_dim(long, 0, size), shape)
+
+
+# --- order of axes
+
+
+def transpose(a: Any, axes: Any = None) -> Any:
+    """`a` with its axes reversed, or in the order given."""
+    a = value("transpose", a)
+    if axes is None:
+        return _reversed_axes(a)
+    return ops.permute(a, axes_in(axes, a.ndim, "transpose"))
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """X with its last two axes exchanged. Raises ShapeError for fewer than two."""
+    x = value("matrix_transpose", x)
+    if x.ndim < 2:
+        raise ShapeError("needs at least two axes", op="matrix_transpose", x=x)
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """`a` with two axes exchanged."""
+    a = value("swapaxes", a)
+    i, j = axis_in(axis1, a.ndim, "swapaxes"), axis_in(axis2, a.ndim, "swapaxes")
+    order = list(range(a.ndim))
+    order[i], order[j] = j, i
+    return ops.permute(a, order)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """`a` with axes moved to other positions; the others keep their order."""
+    a = value("moveaxis", a)
+    old = axes_in(source, a.ndim, "moveaxis")
+    new = axes_in(destination, a.ndim, "moveaxis")
+    if len(old) != len(new):
+        raise ShapeError(
+            "needs as many destinations as sources",
+            op="moveaxis",
+            source=source,
+            destination=destination,
+        )
+    order = [k for k in range(a.ndim) if k not in old]
+    for d, s in sorted(zip(new, old, strict=True)):
+        order.insert(d, s)
+    return ops.permute(a, order)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """`a` with one axis moved before another."""
+    a = value("rollaxis", a)
+    axis = axis_in(axis, a.ndim, "rollaxis")
+    start = axis_in(start, a.ndim + 1, "rollaxis") if start < a.ndim else start
+    if start == a.ndim or axis < start:
+        start -= 1
+    return moveaxis(a, axis, start)
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    """M with the order of its elements reversed along axes (all with None)."""
+    m = value("flip", m)
+    return ops.rev(m, axes_in(axis, m.ndim, "flip"))
+
+
+def fliplr(m: Any) -> Any:
+    """M reversed along its second axis."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """M reversed along its first axis."""
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """M turned by k quarter turns in the plane of two axes, from the first towards the second."""
+    m = value("rot90", m)
+    first, second = axes_in(axes, m.ndim, "rot90")
+    k = static_int(k, "rot90", "k") % 4
+    if k == 0:
+        return m
+    if k == 2:
+        return flip(m, (first, second))
+    if k == 1:
+        return swapaxes(flip(m, second), first, second)
+    return flip(swapaxes(m, first, second), second)
+
+
+# --- broadcasting
+
+
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+    """`array` repeated to a shape; axes align at the last. Raises ShapeError."""
+    a = value("broadcast_to", array)
+    return ops.broadcast_to(a, shape_of(shape, "broadcast_to"))
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """The arrays, each repeated to the shape they broadcast to together."""
+    return broadcast_together("broadcast_arrays", *args) if args else []
+
+
+# --- join
+
+
+def _sequence(op: str, arrays: Any) -> list[Any]:
+    if is_traced_or_device(arrays) or isinstance(arrays, np.ndarray):
+        if not arrays.ndim:
+            raise ArgumentTypeError("needs a sequence of arrays", op=op, arrays=arrays)
+        a = value(op, arrays)
+        return [_row(a, k) for k in range(a.shape[0])]
+    if not isinstance(arrays, Iterable):
+        raise ArgumentTypeError("needs a sequence of arrays", op=op, arrays=arrays)
+    found = list(arrays)
+    if not found:
+        raise ArgumentError("needs at least one array", op=op)
+    return found
+
+
+def _row(a: Any, k: int, axis: int = 0) -> Any:
+    return slices.index_in_dim(a, k, axis, keepdims=False)
+
+
+def _element(op: str, x: Any, i: int) -> Any:
+    # numpy.stack([[1, 2], [3, 4]]) is common: lists of numbers are taken inside the sequence.
+    return array(x) if isinstance(x, list | tuple) else value(op, x, i)
+
+
+def _common(op: str, arrays: Any, dtype: Any = None) -> list[Any]:
+    found = [_element(op, x, i) for i, x in enumerate(_sequence(op, arrays))]
+    if dtype is not None:
+        wanted = to_dtype(dtype)
+        return [astype(x, wanted) for x in found]
+    first = found[0].type
+    if all(x.type.dtype == first.dtype for x in found):
+        return found
+    return promote_dtypes(op, found)
+
+
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """The arrays one after the other along an axis; flattened first if axis is None.
+
+    Raises: ShapeError if they differ along another axis.
+    """
+    found = _common("concatenate", arrays, dtype)
+    if axis is None:
+        found, axis = [ravel(x) for x in found], 0
+    if not found[0].ndim:
+        raise ShapeError(
+            "arrays without axes cannot be joined", op="concatenate", fix="use jnp.stack"
+        )
+    axis = axis_in(axis, found[0].ndim, "concatenate")
+    for i, x in enumerate(found):
+        same = x.ndim == found[0].ndim and all(
+            k == axis or n == m for k, (n, m) in enumerate(zip(x.shape, found[0].shape))
+        )
+        if not same:
+            raise ShapeError(
+                f"the arrays differ in another axis than {axis}",
+                op="concatenate",
+                **{"array 0": found[0], f"array {i}": x},
+            )
+    return found[0] if len(found) == 1 else slices.concatenate_p.bind(*found, axis=axis)
+
+
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """The arrays one after the other along an axis."""
+    return concatenate(arrays, axis)
+
+
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    """The arrays, all of one shape, along a new axis. Raises ShapeError."""
+    ufuncs.out_is_none("stack", out)
+    found = _common("stack", arrays, dtype)
+    shape = found[0].shape
+    for i, x in enumerate(found):
+        if x.shape != shape:
+            raise ShapeError(
+                "the arrays have different shapes",
+                op="stack",
+                **{"array 0": found[0], f"array {i}": x},
+            )
+    axis = axis_in(axis, len(shape) + 1, "stack")
+    longer = (*shape[:axis], 1, *shape[axis:])
+    parts = [ops.reshape(x, longer) for x in found]
+    return parts[0] if len(parts) == 1 else slices.concatenate_p.bind(*parts, axis=axis)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of x along an axis, which they lack."""
+    x = value("unstack", x)
+    if not x.ndim:
+        raise ShapeError("an array without axes has no parts", op="unstack", x=x)
+    axis = axis_in(axis, x.ndim, "unstack")
+    return rows(x, axis)
+
+
+def rows(x: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of an array or tracer along an axis."""
+    n = x.shape[axis]
+    if not n:
+        return ()
+    shape = x.shape[:axis] + x.shape[axis + 1 :]
+    parts = slices.split_p.bind(x, sizes=(1,) * n, axis=axis)
+    return tuple(ops.reshape(p, shape) for p in parts)
+
+
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """The arrays side by side: along the second axis, vectors along their only one."""
+    found = [atleast_1d(_element("hstack", x, i)) for i, x in enumerate(_sequence("hstack", tup))]
+    return concatenate(found, 0 if found[0].ndim == 1 else 1, dtype)
+
+
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """The arrays one below the other: along the first axis, vectors as rows."""
+    found = [atleast_2d(_element("vstack", x, i)) for i, x in enumerate(_sequence("vstack", tup))]
+    return concatenate(found, 0, dtype)
+
+
+row_stack = vstack
+
+
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """The arrays along the third axis."""
+    found = [atleast_3d(_element("dstack", x, i)) for i, x in enumerate(_sequence("dstack", tup))]
+    return concatenate(found, 2, dtype)
+
+
+def column_stack(tup: Any) -> Any:
+    """Vectors as the columns of a matrix; matrices side by side."""
+    found = []
+    for i, x in enumerate(_sequence("column_stack", tup)):
+        x = _element("column_stack", x, i)
+        found.append(ops.reshape(x, (x.size, 1)) if x.ndim < 2 else x)
+    return concatenate(found, 1)
+
+
+def block(arrays: Any) -> Any:
+    """An array put together from nested lists of blocks: innermost lists along the last axis."""
+    depth = _depth(arrays)
+    ndim = max(depth, _largest_ndim(arrays))
+    return _joined(arrays, depth, ndim)
+
+
+def _depth(arrays: Any) -> int:
+    if not isinstance(arrays, list):
+        if isinstance(arrays, tuple):
+            raise ArgumentTypeError("blocks stand in lists, not tuples", op="block")
+        return 0
+    if not arrays:
+        raise ArgumentError("a list of blocks is empty", op="block")
+    depths = {_depth(a) for a in arrays}
+    if len(depths) > 1:
+        raise ArgumentError("the lists are nested to different depths", op="block")
+    return 1 + depths.pop()
+
+
+def _largest_ndim(arrays: Any) -> int:
+    if isinstance(arrays, list):
+        return builtins.max(map(_largest_ndim, arrays))
+    return type_of(operand("block", arrays)).ndim
+
+
+def _joined(arrays: Any, depth: int, ndim: int) -> Any:
+    if not depth:
+        a = value("block", arrays)
+        return ops.reshape(a, (1,) * (ndim - a.ndim) + a.shape)
+    return concatenate([_joined(a, depth - 1, ndim) for a in arrays], axis=-depth)
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """Arr followed by values along an axis; both flattened if axis is None."""
+    if axis is None:
+        return concatenate([ravel(arr), ravel(asarray(values))], 0)
+    return concatenate([arr, values], axis)
+
+
+# --- cut
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Ary cut along an axis: into n equal parts, or at the given positions."""
+    return _cut("split", ary, indices_or_sections, axis, exact=True)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """As split; n parts need not be equal, the first ones are one longer."""
+    return _cut("array_split", ary, indices_or_sections, axis, exact=False)
+
+
+def _cut(op: str, ary: Any, where: Any, axis: int, exact: bool) -> list[Any]:
+    ary = value(op, ary)
+    axis = axis_in(axis, ary.ndim, op)
+    n = ary.shape[axis]
+    host = known(where) if is_traced_or_device(where) else None
+    where = where if host is None else host.tolist()
+    if isinstance(where, list | tuple | np.ndarray):
+        ends = [static_int(i, op, "indices_or_sections") for i in where]
+        ends = [builtins.min(builtins.max(i + n if i < 0 else i, 0), n) for i in ends]
+        starts, stops = [0, *ends], [*ends, n]
+        if all(a <= b for a, b in zip(starts, stops, strict=True)):
+            return slices.split(ary, [b - a for a, b in zip(starts, stops, strict=True)], axis)
+        return [
+            slices.slice_in_dim(ary, a, builtins.max(a, b), axis=axis)
+            for a, b in zip(starts, stops, strict=True)
+        ]
+    parts = static_int(where, op, "indices_or_sections")
+    if parts < 1:
+        raise ArgumentError("needs at least one part", op=op, parts=parts)
+    size, rest = divmod(n, parts)
+    if rest and exact:
+        raise ShapeError(
+            f"an axis of size {n} does not divide into {parts} equal parts",
+            op=op,
+            ary=ary,
+            fix="array_split makes unequal ones",
+        )
+    return slices.split(ary, [size + 1] * rest + [size] * (parts - rest), axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Ary cut along its second axis, a vector along its only one."""
+    ary = value("hsplit", ary)
+    return _cut("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1, exact=True)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Ary cut along its first axis."""
+    return _cut("vsplit", ary, indices_or_sections, 0, exact=True)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Ary cut along its third axis."""
+    return _cut("dsplit", ary, indices_or_sections, 2, exact=True)
+
+
+# --- repeat and move
+
+
+def tile(A: Any, reps: Any) -> Any:
+    """A repeated as a whole, reps[k] times along axis k."""
+    a = value("tile", A)
+    counts = shape_of(reps, "tile")
+    ndim = builtins.max(a.ndim, len(counts))
+    counts = (1,) * (ndim - len(counts)) + counts
+    a = ops.reshape(a, (1,) * (ndim - a.ndim) + a.shape)
+    return slices.tile(a, counts)
+
+
+def repeat(
+    a: Any,
+    repeats: Any,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Each element repeated, along an axis or flattened; repeats is one number or one each.
+
+    With traced repeats, total_repeat_length gives the size of the result: what is missing repeats
+    the last element, what is too much is left out.
+    """
+    a = value("repeat", a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = axis_in(axis, a.ndim, "repeat")
+    n = a.shape[axis]
+    host = known(asarray(repeats)) if not isinstance(repeats, int) else np.asarray(repeats)
+    if host is not None and host.size == 1 and total_repeat_length is None:
+        return _repeat_all(a, static_int(host.item(), "repeat", "repeats"), axis)
+    if host is not None:
+        counts = np.broadcast_to(host.reshape(-1) if host.ndim else host, (n,))
+        positions = np.repeat(np.arange(n, dtype=np.int32), counts)
+        if total_repeat_length is not None:
+            total = static_int(total_repeat_length, "repeat", "total_repeat_length")
+            missing = builtins.max(0, total - len(positions))
+            last = positions[-1] if len(positions) else n - 1
+            positions = np.concatenate([positions, np.full(missing, last)])[:total]
+        return _taken(a, positions.astype(np.int32), axis)
+    if total_repeat_length is None:
+        from plait.errors import ConcretizationTypeError
+
+        raise ConcretizationTypeError(
+            "the repeats decide the size of the result and must not be traced",
+            op="repeat",
+            repeats=repeats,
+            fix="give total_repeat_length=",
+        )
+    total = static_int(total_repeat_length, "repeat", "total_repeat_length")
+    from plait.numpy.cumulative import cumsum
+    from plait.numpy.searching import searchsorted
+
+    counts = ops.broadcast_to(ravel(repeats) if asarray(repeats).ndim else repeats, (n,))
+    ends = cumsum(counts)
+    place = searchsorted(ends, np.arange(total, dtype=np.int32), side="right")
+    return _taken(a, ufuncs.minimum(place, n - 1), axis)
+
+
+def _taken(a: Any, positions: Any, axis: int) -> Any:
+    from plait.numpy.indexing import take
+
+    return take(a, positions, axis=axis, mode="clip")
+
+
+def _repeat_all(a: Any, times: int, axis: int) -> Any:
+    if times < 0:
+        raise ArgumentError("needs repeats >= 0", op="repeat", repeats=times)
+    if times == 1:
+        return a
+    grown = (*a.shape[: axis + 1], times, *a.shape[axis + 1 :])
+    dims = [k for k in range(a.ndim + 1) if k != axis + 1]
+    longer = (*a.shape[:axis], a.shape[axis] * times, *a.shape[axis + 1 :])
+    return ops.reshape(ops.broadcast_in_dim(a, grown, dims), longer)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """`a` with its elements moved by shift along axes, those at the end coming back in front."""
+    a = value("roll", a)
+    if axis is None:
+        return ops.reshape(roll(ravel(a), shift, 0), a.shape)
+    axes = [axis_in(k, a.ndim, "roll") for k in (axis if isinstance(axis, Iterable) else [axis])]
+    shifts = list(shift) if isinstance(shift, list | tuple) else [shift] * len(axes)
+    if is_traced_or_device(shift) and shift.ndim == 1:
+        shifts = list(rows(shift))
+    elif isinstance(shift, np.ndarray) and shift.ndim == 1:
+        shifts = shift.tolist()
+    if len(axes) == 1 and len(shifts) > 1:
+        axes = axes * len(shifts)
+    if len(shifts) == 1:
+        shifts = shifts * len(axes)
+    if len(shifts) != len(axes):
+        raise ShapeError("needs one shift for each axis", op="roll", shift=shift, axis=axis)
+    for s, k in zip(shifts, axes, strict=True):
+        a = _rolled(a, s, k)
+    return a
+
+
+def _rolled(a: Any, shift: Any, axis: int) -> Any:
+    n = a.shape[axis]
+    if not n:
+        return a
+    if is_traced_or_device(shift):
+        # Traced: the block that begins at n - shift of the array twice over.
+        start = ufuncs.remainder(ufuncs.negative(shift), n)
+        twice = slices.concatenate_p.bind(a, a, axis=axis)
+        return slices.dynamic_slice_in_dim(twice, start, n, axis)
+    cut = -static_int(shift, "roll", "shift") % n
+    if not cut:
+        return a
+    head, tail = slices.split_p.bind(a, sizes=(cut, n - cut), axis=axis)
+    return slices.concatenate_p.bind(tail, head, axis=axis)
+
+
+# --- diagonals and differences
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The diagonals of the planes of two axes, along a new last axis."""
+    a = value("diagonal", a)
+    if a.ndim < 2:
+        raise ShapeError("needs at least two axes", op="diagonal", a=a)
+    first, second = axes_in((axis1, axis2), a.ndim, "diagonal")
+    offset = static_int(offset, "diagonal", "offset")
+    a = moveaxis(a, (first, second), (-2, -1))
+    n, m = a.shape[-2:]
+    size = builtins.max(0, builtins.min(n + builtins.min(offset, 0), m - builtins.max(offset, 0)))
+    row, column = builtins.max(0, -offset), builtins.max(0, offset)
+    a = slices.slice_in_dim(a, row if size else 0, row + size if size else 0, axis=-2)
+    a = slices.slice_in_dim(a, column if size else 0, column + size if size else 0, axis=-1)
+    if not size:
+        return ops.reshape(a, (*a.shape[:-2], 0))
+    # Row by row, the diagonal of a square is every (size + 1)-th element.
+    flat = ops.reshape(a, (*a.shape[:-2], size * size))
+    return slices.slice_in_dim(flat, 0, None, size + 1, axis=-1)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences of neighbours along an axis; prepend and append lengthen `a` first."""
+    a = value("diff", a)
+    n = static_int(n, "diff", "n")
+    if not a.ndim:
+        raise ShapeError("needs at least one axis", op="diff", a=a)
+    if n < 0:
+        raise ArgumentError("needs n >= 0", op="diff", n=n)
+    axis = axis_in(axis, a.ndim, "diff")
+    ends = []
+    for end in (prepend, append):
+        if end is not None:
+            end = value("diff", end)
+            if not end.ndim:
+                end = ops.broadcast_to(end, (*a.shape[:axis], 1, *a.shape[axis + 1 :]))
+        ends.append(end)
+    parts = [x for x in (ends[0], a, ends[1]) if x is not None]
+    if n and len(parts) > 1:
+        a = concatenate(parts, axis)
+    subtract = ufuncs.not_equal if a.dtype in dtypes.BOOL else ufuncs.subtract
+    for _ in range(n):
+        if a.shape[axis] == 0:
+            break
+        upper = slices.slice_in_dim(a, 1, None, axis=axis)
+        a = subtract(upper, slices.slice_in_dim(a, 0, -1, axis=axis))
+    return a
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours of the flattened array, with more values around them."""
+    ary = ravel(value("ediff1d", ary))
+    y = ufuncs.subtract(slices.slice_in_dim(ary, 1, None), slices.slice_in_dim(ary, 0, -1))
+    begin = [] if to_begin is None else [astype(ravel(asarray(to_begin)), y.dtype)]
+    end = [] if to_end is None else [astype(ravel(asarray(to_end)), y.dtype)]
+    return concatenate([*begin, y, *end])
+
+
+# --- questions about shapes
+
+
+def ndim(a: Any) -> int:
+    """The number of axes; of lists too."""
+    return _type(a).ndim
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The sizes of the axes; of lists too."""
+    return _type(a).shape
+
+
+def size(a: Any, axis: Any = None) -> int:
+    """The number of elements, or of those along axes."""
+    t = _type(a)
+    return t.size if axis is None else math.prod(t.shape[k] for k in axes_in(axis, t.ndim, "size"))
+
+
+def _type(a: Any) -> ArrayType:
+    return type_of(asarray(a) if isinstance(a, list | tuple) else operand("shape", a))
+
+
+def iterable(y: Any) -> bool:
+    """Whether y can be iterated over."""
+    try:
+        iter(y)
+    except TypeError:
+        return False
+    return True
+
+
+__all__ = [
+    "append",
+    "array_split",
+    "atleast_1d",
+    "atleast_2d",
+    "atleast_3d",
+    "block",
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "column_stack",
+    "concat",
+    "concatenate",
+    "diagonal",
+    "diff",
+    "dsplit",
+    "dstack",
+    "ediff1d",
+    "expand_dims",
+    "flip",
+    "fliplr",
+    "flipud",
+    "hsplit",
+    "hstack",
+    "iterable",
+    "matrix_transpose",
+    "moveaxis",
+    "ndim",
+    "permute_dims",
+    "ravel",
+    "repeat",
+    "reshape",
+    "resize",
+    "roll",
+    "rollaxis",
+    "rot90",
+    "shape",
+    "size",
+    "split",
+    "squeeze",
+    "stack",
+    "swapaxes",
+    "tile",
+    "transpose",
+    "unstack",
+    "vsplit",
+    "vstack",
+]

@@ -1,0 +1,416 @@
+"""Operands of the functions here: checked, brought to one dtype and, where needed, to one shape.
+
+Elementwise ops take scalars (rank 0) beside arrays of any shape, so a Python number becomes a
+literal and never an array of copies. What has to be done to operands of given types is worked out
+once and kept: `x + y` inside a trace costs two attribute reads and the op.
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plait.config import state
+from plait.core import dtypes
+from plait.core.context import context
+from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER
+from plait.core.interpreter import Tracer
+from plait.core.primitive import Primitive
+from plait.core.stage import Stager
+from plait.core.types import ArrayType, scalar_type, type_of
+from plait.errors import (
+    ArgumentTypeError,
+    PlaitError,
+    ShapeError,
+)
+from plait.ops.arithmetic import convert_element_type, convert_p
+from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p, check_shape, normalise_axis
+from plait.runtime.array import as_array, canonical_value, from_host
+
+PYTHON_SCALARS = (bool, int, float, complex)
+_SCALAR_SET = frozenset(PYTHON_SCALARS)
+_HOST = (np.ndarray, np.generic, bool, int, float, complex)
+
+
+# --- what counts as an array
+
+
+def is_traced_or_device(x: Any) -> bool:
+    """Whether x is a tracer or an Array, and not a number or array of Python or NumPy."""
+    return type(getattr(x, "type", None)) is ArrayType
+
+
+def is_arraylike(x: Any) -> bool:
+    """Whether the functions here take x as an operand: arrays, tracers and numbers."""
+    return (
+        type(getattr(x, "type", None)) is ArrayType
+        or isinstance(x, _HOST)
+        or hasattr(x, "__jax_array__")
+    )
+
+
+def operand(op: str, x: Any, position: int = 0) -> Any:
+    """x itself if it is an array, a tracer or a number; what its `__jax_array__` gives if it has
+    one. Raises ArgumentTypeError, which names the function and the argument, for anything else.
+    """
+    if type(getattr(x, "type", None)) is ArrayType:
+        return x
+    if isinstance(x, _HOST):
+        return x
+    convert = getattr(x, "__jax_array__", None)
+    if callable(convert):
+        return operand(op, convert(), position)
+    raise not_an_array(op, x, position)
+
+
+def operands(op: str, *xs: Any) -> list[Any]:
+    """Each operand checked; see `operand`."""
+    return [operand(op, x, i) for i, x in enumerate(xs)]
+
+
+def not_an_array(op: str, x: Any, position: int = 0) -> ArgumentTypeError:
+    """The error for an argument that is not an array, by the argument's name."""
+    name = _parameter_name(op, position)
+    if isinstance(x, list | tuple):
+        kind = f"a {type(x).__name__}"
+        fix = f"make it an array first: jnp.asarray({name})"
+    elif x is None:
+        kind, fix = "None", "pass an array or a number"
+    else:
+        kind, fix = f"of type {type(x).__name__}", "pass an array or a number"
+    return ArgumentTypeError(
+        f"the argument {name} must be an array or a number, not {kind}", op=op, fix=fix
+    )
+
+
+def _parameter_name(op: str, position: int) -> str:
+    # Looked up only when an error is made, so no function has to repeat its parameters' names.
+    import inspect
+    import sys
+
+    function = getattr(sys.modules.get("plait.numpy"), op, None)
+    try:
+        names = [
+            p.name
+            for p in inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+        ]
+    except (TypeError, ValueError):
+        names = []
+    return names[position] if position < len(names) else str(position)
+
+
+def value(op: str, x: Any, position: int = 0) -> Any:
+    """x as an Array or tracer: for functions that may hand an operand back as it is."""
+    if type(getattr(x, "type", None)) is ArrayType:
+        return x
+    return constant(operand(op, x, position))
+
+
+def constant(x: Any, weak_type: bool | None = None) -> Any:
+    """A number or NumPy array as an Array in its canonical dtype; in a trace a number is staged, so
+    that it becomes a literal. Raises IntegerOverflowError for integers that do not fit.
+    """
+    if type(getattr(x, "type", None)) is ArrayType:
+        return x
+    have = type_of(x)
+    weak = have.weak_type if weak_type is None else weak_type
+    if not have.shape:
+        if staging():
+            return convert_p.bind(canonical_value(x, have), dtype=have.dtype, weak_type=weak)
+        if weak == have.weak_type:
+            return as_array(x)
+    return from_host(canonical_value(x, have), ArrayType(have.shape, have.dtype, weak))
+
+
+def to_host(x: Any, dtype: Any) -> np.ndarray:
+    """A number or NumPy array as a NumPy array of a dtype. Raises IntegerOverflowError for integers
+    that the dtype cannot hold.
+    """
+    array = np.asarray(x)
+    if array.dtype == dtype:
+        return array
+    if array.dtype in INTEGER and dtype in INTEGER and array.size:
+        dtypes.check_fits(int(array.min()), dtype, x=array)
+        dtypes.check_fits(int(array.max()), dtype, x=array)
+    with np.errstate(all="ignore"):
+        return array.astype(dtypes.storage(dtype))
+
+
+def is_base() -> bool:
+    """Whether no transformation is running, so that ops are executed at once."""
+    return context.interpreter.parent is None
+
+
+def staging() -> bool:
+    """Whether ops are being written into a Program, and not executed."""
+    interpreter: Any = context.interpreter
+    while interpreter is not None:
+        if type(interpreter) is Stager:
+            return True
+        interpreter = interpreter.parent
+    return False
+
+
+def known(x: Any) -> np.ndarray | None:
+    """The elements of x as a NumPy array, or None if they are traced."""
+    if isinstance(x, Tracer):
+        x = x.concrete()
+        if x is None:
+            return None
+    return np.asarray(x)
+
+
+# --- dtypes
+
+
+def to_dtype(spec: Any) -> Any:
+    """The dtype an argument `dtype=` means, narrowed to 32 bits unless enable_x64 is on."""
+    dtype = dtypes.canonical(dtypes.as_dtype(spec))
+    dtypes.check_supported(dtype)
+    return dtype
+
+
+def inexact(dtype: Any) -> Any:
+    """The dtype itself if float or complex, else the default float."""
+    return dtype if dtype in INEXACT else dtypes.default_float()
+
+
+def result_type(*args: Any) -> Any:
+    """The dtype that arrays, numbers and dtypes combine to; Python numbers and types are weak."""
+    if not args:
+        raise ArgumentTypeError("at least one array or dtype is needed", op="result_type")
+    pairs = []
+    for arg in args:
+        if arg is None:
+            pairs.append((dtypes.default_float(), False))
+        elif is_arraylike(arg) and not isinstance(arg, type):
+            t = type_of(operand("result_type", arg))
+            pairs.append((t.dtype, t.weak_type))
+        else:
+            pairs.append((dtypes.as_dtype(arg), arg in (int, float, complex)))
+    return dtypes.promote(*pairs)[0]
+
+
+def astype(x: Any, dtype: Any) -> Any:
+    """x converted to a dtype (not weak) if it has another; x must be an array or tracer."""
+    t = x.type
+    if t.dtype == dtype and not t.weak_type:
+        return x
+    return convert_element_type(x, dtype)
+
+
+def to_inexact(op: str, x: Any) -> Any:
+    """x with integers and booleans as floats."""
+    (x,) = promote(op, (x,), INEXACT_KIND)
+    return x
+
+
+# --- promotion
+
+STANDARD, NUMERIC, INEXACT_KIND = "standard", "numeric", "inexact"
+
+
+class _Plan(NamedTuple):
+    """What operands of given types need: the common dtype, the shape, and steps for each."""
+
+    dtype: Any
+    weak_type: bool
+    shape: tuple[int, ...]
+    # For each operand: whether it changes its dtype, and its axes in the shape (None: stays).
+    steps: tuple[tuple[bool, tuple[int, ...] | None], ...]
+    warning: str | None
+
+
+_plans: dict[Any, _Plan] = {}
+
+
+def _plan(op: str, types: tuple[ArrayType, ...], kind: str) -> _Plan:
+    dtype, weak = dtypes.promote(*((t.dtype, t.weak_type) for t in types))
+    if kind is INEXACT_KIND:
+        dtype = inexact(dtype)
+    elif kind is NUMERIC and dtype in BOOL:
+        dtype = dtypes.default_int()
+    shape, warning = _common_shape(op, [t.shape for t in types])
+    steps = tuple(
+        (
+            t.dtype != dtype,
+            None if t.shape == shape or not t.shape else _aligned(t.ndim, len(shape)),
+        )
+        for t in types
+    )
+    return _Plan(dtype, weak and dtype not in BOOL, shape, steps, warning)
+
+
+def _aligned(ndim: int, whole: int) -> tuple[int, ...]:
+    return tuple(range(whole - ndim, whole))
+
+
+def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[int, ...], str | None]:
+    first = shapes[0]
+    if all(s == first or not s for s in shapes[1:]):
+        return first or next((s for s in shapes if s), ()), None
+    warning = None
+    if state.numpy_rank_promotion != "allow" and len({len(s) for s in shapes if s}) > 1:
+        summary = "the operands have different ranks, and numpy_rank_promotion forbids to mix them"
+        given = {f"operand_{i}": s for i, s in enumerate(shapes)}
+        error = ShapeError(summary, op=op, fix="give them the same rank with x[None]", **given)
+        if state.numpy_rank_promotion == "raise":
+            raise error
+        warning = str(error)
+    ndim = max(map(len, shapes))
+    padded = [(1,) * (ndim - len(s)) + s for s in shapes]
+    result = []
+    for sizes in zip(*padded, strict=True):
+        large = {n for n in sizes if n != 1}
+        if len(large) > 1:
+            raise ShapeError(
+                "the operands' shapes do not broadcast",
+                op=op,
+                fix="aligned at the last axis, sizes must be equal or 1",
+                **{f"operand_{i}": s for i, s in enumerate(shapes)},
+            )
+        result.append(large.pop() if large else 1)
+    return tuple(result), warning
+
+
+def promote(op: str, xs: Sequence[Any], kind: str = STANDARD) -> list[Any]:
+    """Operands of an elementwise op in one dtype; arrays in one shape, scalars left as scalars."""
+    types = []
+    for i, x in enumerate(xs):
+        t = getattr(x, "type", None)
+        if type(t) is not ArrayType:
+            if type(x) in _SCALAR_SET:
+                t = scalar_type(x)
+            else:
+                x = operand(op, x, i)
+                t = type_of(x)
+                if x is not xs[i]:
+                    xs = [*xs[:i], x, *xs[i + 1 :]]
+        types.append(t)
+    types = tuple(types)
+    key = (types, kind, id(state.key))
+    plan = _plans.get(key)
+    if plan is None:
+        plan = _plan(op, types, kind)
+        _plans[key] = plan
+    if plan.warning is not None:
+        warnings.warn(plan.warning, stacklevel=4)
+    dtype = plan.dtype
+    out = []
+    for x, (convert, dims) in zip(xs, plan.steps, strict=True):
+        if type(x) in _SCALAR_SET:
+            x = literal(x, dtype, plan.weak_type)
+        elif convert:
+            if isinstance(x, _HOST):
+                x = to_host(x, dtype)
+            else:
+                x = convert_p.bind(x, dtype=dtype, weak_type=plan.weak_type)
+        if dims is not None:
+            x = broadcast_in_dim_p.bind(x, shape=plan.shape, dims=dims)
+        out.append(x)
+    return out
+
+
+def promote_dtypes(op: str, xs: Sequence[Any]) -> list[Any]:
+    """Arrays or tracers (numbers become 0-d ones) in one dtype, each with its own shape."""
+    xs = [value(op, x, i) for i, x in enumerate(xs)]
+    dtype, weak = dtypes.promote(*((x.dtype, x.type.weak_type) for x in xs))
+    return [x if x.dtype == dtype else convert_element_type(x, dtype, weak) for x in xs]
+
+
+def literal(x: Any, dtype: Any, weak_type: bool = False) -> Any:
+    """A Python number in a dtype: still a Python number where its dtype is to stay weak."""
+    if dtype in INTEGER and not isinstance(x, bool):
+        dtypes.check_fits(x, dtype)
+    if weak_type:
+        python = int if dtype in INTEGER else complex if dtype in COMPLEX else float
+        if dtype == dtypes.scalar_dtype(python):
+            return python(x)
+    if type(x) is float and dtype in FLOAT and not -6e4 < x < 6e4:
+        with np.errstate(over="ignore"):  # overflow to infinity is what the dtype has
+            return np.asarray(x, dtype)
+    return np.asarray(x, dtype)
+
+
+def combine(op: Primitive, name: str, x: Any, y: Any) -> Any:
+    """A two-operand op after promotion."""
+    tx = getattr(x, "type", None)
+    if tx is getattr(y, "type", None) and type(tx) is ArrayType:
+        return context.interpreter.process(op, (x, y), {})
+    return context.interpreter.process(op, promote(name, (x, y)), {})
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that shapes broadcast to. Raises ShapeError if there is none."""
+    checked = [check_shape(s, "broadcast_shapes") for s in shapes]
+    return _common_shape("broadcast_shapes", checked)[0] if checked else ()
+
+
+def broadcast_together(op: str, *xs: Any) -> list[Any]:
+    """Arrays or tracers in one shape (scalars too), dtypes unchanged."""
+    values = [value(op, x, i) for i, x in enumerate(xs)]
+    shape, warning = _common_shape(op, [x.shape for x in values])
+    if warning is not None:
+        warnings.warn(warning, stacklevel=3)
+    return [
+        x if x.shape == shape else broadcast_in_dim(x, shape, _aligned(x.ndim, len(shape)))
+        for x in values
+    ]
+
+
+# --- axes and shapes
+
+
+def axis_in(axis: Any, ndim: int, op: str) -> int:
+    """An axis in 0..ndim-1. Raises OutOfRangeError (an IndexError and a ValueError)."""
+    return normalise_axis(axis, ndim, op)
+
+
+def axes_in(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
+    """The axes an argument `axis=` means: None all, an int one, or a sequence of ints."""
+    if axis is None:
+        return tuple(range(ndim))
+    if not isinstance(axis, Iterable) or isinstance(axis, str | Tracer):
+        return (normalise_axis(axis, ndim, op),)
+    found = tuple(normalise_axis(a, ndim, op) for a in axis)
+    if len(set(found)) != len(found):
+        raise ShapeError("an axis is named twice", op=op, axis=tuple(axis))
+    return found
+
+
+def shape_of(shape: Any, op: str) -> tuple[int, ...]:
+    """The shape an argument `shape=` means: an int or a sequence of ints, none of them traced."""
+    if isinstance(shape, Tracer) or is_traced_or_device(shape):
+        if shape.ndim == 0:
+            return (static_int(shape, op, "shape"),)
+        shape = [shape[k] for k in range(shape.shape[0])]
+    if not isinstance(shape, Iterable):
+        return check_shape((static_int(shape, op, "shape"),), op)
+    return check_shape(tuple(static_int(n, op, "shape") for n in shape), op)
+
+
+def static_int(n: Any, op: str, name: str) -> int:
+    """n as a Python int. Raises an error that names the argument if it is traced or no integer."""
+    try:
+        return operator.index(n)
+    except PlaitError as error:
+        error.op = error.op or op
+        error.given.setdefault("argument", name)
+        raise
+    except TypeError:
+        raise ArgumentTypeError(f"{name} must be made of ints", op=op, given=n) from None
+
+
+def out_is_none(op: str, out: Any) -> None:
+    """Raise for an `out=` argument: arrays never change in place."""
+    if out is not None:
+        raise ArgumentTypeError(
+            "arrays do not change in place, so `out` must be None",
+            op=op,
+            fix="use the returned array",
+        )

@@ -1,0 +1,722 @@
+"""Elementwise arithmetic, comparisons, logic, bits, rounding and selection, with promotion.
+
+Functions of calculus (exp, sin, ...) are in elementary.py. Every function takes arrays, tracers,
+NumPy arrays and Python numbers; the shapes of the operands broadcast, their dtypes promote.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, UINT
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError
+from plait.numpy.promotion import (
+    INEXACT_KIND,
+    NUMERIC,
+    astype,
+    broadcast_shapes,
+    broadcast_together,
+    combine,
+    constant,
+    literal,
+    operand,
+    out_is_none,
+    promote,
+    to_inexact,
+    value,
+)
+from plait.ops import arithmetic, compare, functions
+from plait.ops.axes import broadcast_to
+
+# --- arithmetic
+
+
+def add(x: Any, y: Any, /) -> Any:
+    """x + y, element by element; booleans give their logical or."""
+    return combine(arithmetic.add, "add", x, y)
+
+
+def subtract(x: Any, y: Any, /) -> Any:
+    """x - y, element by element. Raises DtypeError for booleans."""
+    return combine(arithmetic.sub, "subtract", x, y)
+
+
+def multiply(x: Any, y: Any, /) -> Any:
+    """x * y, element by element; booleans give their logical and."""
+    return combine(arithmetic.mul, "multiply", x, y)
+
+
+def true_divide(x: Any, y: Any, /) -> Any:
+    """x / y, element by element; integers are divided as floats."""
+    tx = getattr(x, "type", None)
+    if tx is getattr(y, "type", None) and type(tx) is ArrayType and tx.dtype in INEXACT:
+        return arithmetic.div.bind(x, y)
+    return arithmetic.div.bind(*promote("true_divide", (x, y), INEXACT_KIND))
+
+
+divide = true_divide
+
+
+def floor_divide(x: Any, y: Any, /) -> Any:
+    """The largest whole number not above x / y; integers stay integers (x // 0 is then -1)."""
+    x, y = promote("floor_divide", (x, y), NUMERIC)
+    dtype = type_of(x).dtype
+    if dtype in UINT:
+        return arithmetic.div.bind(x, y)
+    if dtype in INTEGER:
+        quotient, rest = arithmetic.div.bind(x, y), arithmetic.rem.bind(x, y)
+        one = np.ones((), dtype)
+        return where(_floor_is_lower(rest, y), arithmetic.sub(quotient, one), quotient)
+    if dtype in COMPLEX:
+        raise DtypeError("complex numbers have no floor", op="floor_divide", x=x, y=y)
+    return _float_divmod(x, y)[0]
+
+
+def _floor_is_lower(rest: Any, y: Any) -> Any:
+    # Division towards zero is one too large where a rest exists whose sign is not the divisor's.
+    zero = np.zeros((), type_of(rest).dtype)
+    differs = compare.ne(compare.lt(rest, zero), compare.lt(y, zero))
+    return compare.bitwise_and(differs, compare.ne(rest, zero))
+
+
+def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    rest = arithmetic.rem.bind(x, y)
+    # x - rest is an exact multiple of y; rounding removes the error of the division.
+    quotient = functions.round(arithmetic.div.bind(arithmetic.sub.bind(x, rest), y))
+    lower = _floor_is_lower(rest, y)
+    one = np.ones((), type_of(rest).dtype)
+    quotient = where(lower, arithmetic.sub(quotient, one), quotient)
+    # A divisor of zero: the quotient is x / y as it is (inf or nan), not 0 / 0.
+    zero = np.zeros((), type_of(rest).dtype)
+    quotient = where(compare.eq(y, zero), arithmetic.div.bind(x, y), quotient)
+    return quotient, where(lower, arithmetic.add.bind(rest, y), rest)
+
+
+def remainder(x: Any, y: Any, /) -> Any:
+    """The remainder of x / y with the sign of y, as Python's %."""
+    x, y = promote("remainder", (x, y), NUMERIC)
+    dtype = type_of(x).dtype
+    if dtype in INTEGER and not (isinstance(y, int | np.ndarray) and np.all(y != 0)):
+        # By 0 there is no rest: NumPy's answer is 0, the machine's is x.
+        y = where(compare.eq(y, np.zeros((), dtype)), np.ones((), dtype), y)
+    rest = arithmetic.rem.bind(x, y)
+    if dtype in UINT:
+        return rest
+    return where(_floor_is_lower(rest, y), arithmetic.add.bind(rest, y), rest)
+
+
+mod = remainder
+
+
+def fmod(x: Any, y: Any, /) -> Any:
+    """The remainder of x / y with the sign of x, as C's fmod."""
+    return arithmetic.rem.bind(*promote("fmod", (x, y), NUMERIC))
+
+
+def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
+    """(x // y, x % y)."""
+    x, y = promote("divmod", (x, y), NUMERIC)
+    if type_of(x).dtype in FLOAT:
+        return _float_divmod(x, y)
+    return floor_divide(x, y), remainder(x, y)
+
+
+def modf(x: Any, /) -> tuple[Any, Any]:
+    """(fraction, whole part) of x, both with the sign of x."""
+    x = to_inexact("modf", x)
+    whole = trunc(x)
+    infinite = compare.eq(functions.abs(x), np.asarray(np.inf, type_of(x).dtype))
+    zero = np.zeros((), type_of(x).dtype)
+    fraction = where(infinite, zero, arithmetic.sub.bind(x, whole))
+    return copysign(fraction, x), whole
+
+
+def negative(x: Any, /) -> Any:
+    """-x. Raises DtypeError for booleans."""
+    return arithmetic.neg.bind(operand("negative", x))
+
+
+def positive(x: Any, /) -> Any:
+    """+x: x itself."""
+    return value("positive", x)
+
+
+def reciprocal(x: Any, /) -> Any:
+    """1 / x; integers become floats."""
+    return true_divide(1, operand("reciprocal", x))
+
+
+def square(x: Any, /) -> Any:
+    """x * x."""
+    (x,) = promote("square", (x,), NUMERIC)
+    return arithmetic.integer_pow(x, 2)
+
+
+def power(x: Any, y: Any, /) -> Any:
+    """x ** y, element by element. A Python int as y stays exact, by repeated multiplication.
+
+    Raises: DtypeError for integers with a negative Python int as power.
+    """
+    if type(y) is int:
+        (x,) = promote("power", (x,), NUMERIC)
+        return arithmetic.integer_pow(x, y)
+    x, y = promote("power", (x, y), NUMERIC)
+    if type_of(x).dtype in INTEGER:
+        return _integer_power(x, y)
+    return functions.pow(x, y)
+
+
+pow = power
+
+
+def _integer_power(x: Any, y: Any) -> Any:
+    # By squaring. Six bits of y are enough: beyond 63 all results but those of 0, 1, -1 overflow,
+    # and for these the low bits suffice.
+    x, y = broadcast_together("power", x, y)
+    dtype = x.dtype
+    zero, one = np.zeros((), dtype), np.ones((), dtype)
+    start = compare.bitwise_and(compare.eq(x, zero), compare.ne(y, zero))
+    result = where(start, zero, one)
+    for bit in range(6):
+        odd = compare.ne(compare.bitwise_and(y, one), zero)
+        result = where(odd, arithmetic.mul.bind(result, x), result)
+        if bit < 5:
+            x = arithmetic.mul.bind(x, x)
+            y = compare.shift_right_logical(y, one)
+    return result
+
+
+def float_power(x: Any, y: Any, /) -> Any:
+    """x ** y as floats."""
+    x, y = promote("float_power", (x, y), INEXACT_KIND)
+    return functions.pow(x, y)
+
+
+def abs(x: Any, /) -> Any:
+    """The absolute value, real for complex x; booleans stay as they are."""
+    x = operand("abs", x)
+    if type_of(x).dtype in BOOL or type_of(x).dtype in UINT:
+        return value("abs", x)
+    return functions.abs(x)
+
+
+absolute = abs
+
+
+def fabs(x: Any, /) -> Any:
+    """The absolute value as a float. Raises DtypeError for complex x."""
+    x = to_inexact("fabs", x)
+    if type_of(x).dtype in COMPLEX:
+        raise DtypeError("complex numbers are not taken", op="fabs", x=x, fix="use jnp.abs")
+    return functions.abs(x)
+
+
+def sign(x: Any, /) -> Any:
+    """-1, 0 or 1 by the sign of x; x / abs(x) for complex x."""
+    return functions.sign(operand("sign", x))
+
+
+def signbit(x: Any, /) -> Any:
+    """Whether the sign bit is set: negative numbers, -0.0 and negative NaN."""
+    x = operand("signbit", x)
+    dtype = type_of(x).dtype
+    if dtype in INTEGER or dtype in BOOL:
+        return less(x, 0) if dtype in INTEGER else where(True, np.zeros(type_of(x).shape, bool), x)
+    if dtype in COMPLEX:
+        raise DtypeError("complex numbers have no sign bit", op="signbit", x=x)
+    bits = functions.bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
+    return compare.lt(bits, np.zeros((), type_of(bits).dtype))
+
+
+def copysign(x: Any, y: Any, /) -> Any:
+    """The absolute value of x with the sign of y."""
+    x, y = promote("copysign", (x, y), INEXACT_KIND)
+    if type_of(x).dtype in COMPLEX:
+        raise DtypeError("complex numbers have no sign", op="copysign", x=x, y=y)
+    size = functions.abs(x)
+    return where(signbit(y), arithmetic.neg.bind(size), size)
+
+
+def maximum(x: Any, y: Any, /) -> Any:
+    """The larger of x and y, element by element; NaN if one is NaN."""
+    return combine(compare.max, "maximum", x, y)
+
+
+def minimum(x: Any, y: Any, /) -> Any:
+    """The smaller of x and y, element by element; NaN if one is NaN."""
+    return combine(compare.min, "minimum", x, y)
+
+
+def fmax(x: Any, y: Any, /) -> Any:
+    """The larger of x and y; a NaN counts as missing."""
+    return _ignoring_nan("fmax", x, y, compare.gt)
+
+
+def fmin(x: Any, y: Any, /) -> Any:
+    """The smaller of x and y; a NaN counts as missing."""
+    return _ignoring_nan("fmin", x, y, compare.lt)
+
+
+def _ignoring_nan(op: str, x: Any, y: Any, better: Any) -> Any:
+    x, y = promote(op, (x, y))
+    take_x = better(x, y)
+    if type_of(x).dtype in INEXACT:
+        take_x = compare.bitwise_or(take_x, compare.ne(y, y))
+    return where(take_x, x, y)
+
+
+def clip(
+    arr: Any = None,
+    /,
+    min: Any = None,
+    max: Any = None,
+    *,
+    a: Any = None,
+    a_min: Any = None,
+    a_max: Any = None,
+) -> Any:
+    """Arr with values below min replaced by min and values above max by max.
+
+    Raises: DtypeError for complex numbers.
+    """
+    arr = a if arr is None else arr
+    low = a_min if min is None else min
+    high = a_max if max is None else max
+    arr = operand("clip", arr)
+    for bound in (arr, low, high):
+        if bound is not None and type_of(operand("clip", bound)).dtype in COMPLEX:
+            raise DtypeError("complex numbers have no order", op="clip", arr=arr)
+    if low is None and high is None:
+        return value("clip", arr)
+    if low is not None:
+        arr = maximum(arr, low)
+    return arr if high is None else minimum(arr, high)
+
+
+# --- comparisons
+
+
+def equal(x: Any, y: Any, /) -> Any:
+    """x == y, element by element."""
+    return combine(compare.eq, "equal", x, y)
+
+
+def not_equal(x: Any, y: Any, /) -> Any:
+    """x != y, element by element."""
+    return combine(compare.ne, "not_equal", x, y)
+
+
+def less(x: Any, y: Any, /) -> Any:
+    """x < y, element by element; complex numbers compare by real, then imaginary part."""
+    return _ordered("less", compare.lt, x, y)
+
+
+def less_equal(x: Any, y: Any, /) -> Any:
+    """x <= y, element by element."""
+    return _ordered("less_equal", compare.le, x, y)
+
+
+def greater(x: Any, y: Any, /) -> Any:
+    """x > y, element by element."""
+    return _ordered("greater", compare.gt, x, y)
+
+
+def greater_equal(x: Any, y: Any, /) -> Any:
+    """x >= y, element by element."""
+    return _ordered("greater_equal", compare.ge, x, y)
+
+
+def _ordered(name: str, op: Any, x: Any, y: Any) -> Any:
+    x, y = promote(name, (x, y))
+    if type_of(x).dtype not in COMPLEX:
+        return op.bind(x, y)
+    xr, yr, xi, yi = functions.real(x), functions.real(y), functions.imag(x), functions.imag(y)
+    return where(compare.eq(xr, yr), op.bind(xi, yi), op.bind(xr, yr))
+
+
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether abs(a - b) <= atol + rtol * abs(b), element by element; infinities equal themselves.
+
+    With equal_nan, NaN equals NaN.
+    """
+    a, b = promote("isclose", (a, b), NUMERIC)
+    dtype = type_of(a).dtype
+    if dtype in INTEGER:
+        a, b = promote("isclose", (a, b), INEXACT_KIND)
+        dtype = type_of(a).dtype
+    part = dtypes.real_of(dtype)
+    rtol, atol = (
+        t if not isinstance(t, int | float) else literal(float(t), part) for t in (rtol, atol)
+    )
+    close = less_equal(abs(subtract(a, b)), add(atol, multiply(rtol, abs(b))))
+    # inf - inf is NaN and inf <= inf holds: infinities are close only if equal.
+    finite = compare.bitwise_and(isfinite(a), isfinite(b))
+    close = where(finite, close, compare.eq(a, b))
+    if equal_nan:
+        both = compare.bitwise_and(compare.ne(a, a), compare.ne(b, b))
+        close = compare.bitwise_or(close, both)
+    return close
+
+
+# --- logic and bits
+
+
+def _to_bool(op: str, x: Any, position: int = 0) -> Any:
+    x = operand(op, x, position)
+    dtype = type_of(x).dtype
+    return x if dtype in BOOL else compare.ne(x, np.zeros((), dtype))
+
+
+def logical_and(x: Any, y: Any, /) -> Any:
+    """Whether both are nonzero, element by element."""
+    return _logical("logical_and", compare.bitwise_and, x, y)
+
+
+def logical_or(x: Any, y: Any, /) -> Any:
+    """Whether one is nonzero, element by element."""
+    return _logical("logical_or", compare.bitwise_or, x, y)
+
+
+def logical_xor(x: Any, y: Any, /) -> Any:
+    """Whether exactly one is nonzero, element by element."""
+    return _logical("logical_xor", compare.bitwise_xor, x, y)
+
+
+def _logical(name: str, op: Any, x: Any, y: Any) -> Any:
+    return combine(op, name, _to_bool(name, x), _to_bool(name, y, 1))
+
+
+def logical_not(x: Any, /) -> Any:
+    """Whether x is zero, element by element."""
+    return compare.bitwise_not(_to_bool("logical_not", x))
+
+
+def bitwise_and(x: Any, y: Any, /) -> Any:
+    """x & y, bit by bit; booleans give their logical and."""
+    return combine(compare.bitwise_and, "bitwise_and", x, y)
+
+
+def bitwise_or(x: Any, y: Any, /) -> Any:
+    """x | y, bit by bit."""
+    return combine(compare.bitwise_or, "bitwise_or", x, y)
+
+
+def bitwise_xor(x: Any, y: Any, /) -> Any:
+    """x ^ y, bit by bit."""
+    return combine(compare.bitwise_xor, "bitwise_xor", x, y)
+
+
+def bitwise_not(x: Any, /) -> Any:
+    """~x: every bit flipped; for booleans their logical not."""
+    return compare.bitwise_not(operand("bitwise_not", x))
+
+
+invert = bitwise_invert = bitwise_not
+
+
+def bitwise_count(x: Any, /) -> Any:
+    """The number of bits set in abs(x), as uint8."""
+    x = operand("bitwise_count", x)
+    if type_of(x).dtype not in UINT and type_of(x).dtype in INTEGER:
+        x = functions.abs(x)
+    return astype(compare.population_count(x), dtypes.uint8)
+
+
+def left_shift(x: Any, y: Any, /) -> Any:
+    """x * 2**y for integers, by shifting bits."""
+    return compare.shift_left(*promote("left_shift", (x, y), NUMERIC))
+
+
+bitwise_left_shift = left_shift
+
+
+def right_shift(x: Any, y: Any, /) -> Any:
+    """x // 2**y for integers, by shifting bits; the sign stays."""
+    x, y = promote("right_shift", (x, y), NUMERIC)
+    unsigned = type_of(x).dtype in UINT
+    return (compare.shift_right_logical if unsigned else compare.shift_right_arithmetic)(x, y)
+
+
+bitwise_right_shift = right_shift
+
+
+# --- kinds of numbers
+
+
+def isfinite(x: Any, /) -> Any:
+    """Whether x is neither infinite nor NaN."""
+    x = operand("isfinite", x)
+    dtype = type_of(x).dtype
+    if dtype in FLOAT:
+        return compare.is_finite(x)
+    if dtype in COMPLEX:
+        parts = functions.real(x), functions.imag(x)
+        return compare.bitwise_and(*map(compare.is_finite, parts))
+    return _all_are("isfinite", x, True)
+
+
+def _all_are(op: str, x: Any, answer: bool) -> Any:
+    return broadcast_to(constant(np.asarray(answer)), value(op, x).shape)
+
+
+def isinf(x: Any, /) -> Any:
+    """Whether x is infinite; a complex number if one part is."""
+    x = operand("isinf", x)
+    dtype = type_of(x).dtype
+    if dtype in COMPLEX:
+        return compare.bitwise_or(isinf(functions.real(x)), isinf(functions.imag(x)))
+    if dtype not in FLOAT:
+        return _all_are("isinf", x, False)
+    return compare.eq(functions.abs(x), np.asarray(np.inf).astype(dtype))
+
+
+def isposinf(x: Any, /, out: None = None) -> Any:
+    """Whether x is +inf."""
+    return _is_infinity("isposinf", x, np.inf, out)
+
+
+def isneginf(x: Any, /, out: None = None) -> Any:
+    """Whether x is -inf."""
+    return _is_infinity("isneginf", x, -np.inf, out)
+
+
+def _is_infinity(op: str, x: Any, which: float, out: Any) -> Any:
+    out_is_none(op, out)
+    x = operand(op, x)
+    dtype = type_of(x).dtype
+    if dtype in COMPLEX:
+        raise DtypeError("complex numbers have no sign", op=op, x=x)
+    if dtype not in FLOAT:
+        return _all_are(op, x, False)
+    return compare.eq(x, np.asarray(which).astype(dtype))
+
+
+def isnan(x: Any, /) -> Any:
+    """Whether x is NaN."""
+    x = operand("isnan", x)
+    if type_of(x).dtype not in INEXACT:
+        return _all_are("isnan", x, False)
+    return compare.ne(x, x)
+
+
+def isreal(x: Any, /) -> Any:
+    """Whether the imaginary part is 0."""
+    x = operand("isreal", x)
+    if type_of(x).dtype not in COMPLEX:
+        return _all_are("isreal", x, True)
+    return equal(functions.imag(x), 0)
+
+
+def iscomplex(x: Any, /) -> Any:
+    """Whether the imaginary part is not 0."""
+    return logical_not(isreal(x))
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """Replace NaN by `nan`, infinities by posinf and neginf (the dtype's largest numbers)."""
+    x = value("nan_to_num", x)
+    dtype = x.dtype
+    if dtype in COMPLEX:
+        parts = (nan_to_num(p, copy, nan, posinf, neginf) for p in (real(x), imag(x)))
+        return functions.complex(*parts)
+    if dtype not in FLOAT:
+        return x
+    info = dtypes.finfo(dtype)
+    posinf = info.max if posinf is None else posinf
+    neginf = info.min if neginf is None else neginf
+    x = where(isnan(x), _of_dtype(nan, dtype), x)
+    x = where(isposinf(x), _of_dtype(posinf, dtype), x)
+    return where(isneginf(x), _of_dtype(neginf, dtype), x)
+
+
+def _of_dtype(number: Any, dtype: Any) -> Any:
+    if isinstance(number, int | float | np.generic):
+        return np.asarray(number).astype(dtype)
+    return astype(value("nan_to_num", number), dtype)
+
+
+# --- complex numbers
+
+
+def real(val: Any, /) -> Any:
+    """The real part; x itself if it is not complex."""
+    x = operand("real", val)
+    return functions.real(x) if type_of(x).dtype in COMPLEX else value("real", x)
+
+
+def imag(val: Any, /) -> Any:
+    """The imaginary part; zeros if x is not complex."""
+    x = operand("imag", val)
+    if type_of(x).dtype in COMPLEX:
+        return functions.imag(x)
+    x = value("imag", x)
+    return broadcast_to(constant(np.zeros((), x.dtype), x.type.weak_type), x.shape)
+
+
+def conjugate(x: Any, /) -> Any:
+    """The complex conjugate; x itself if it is not complex."""
+    x = operand("conjugate", x)
+    return functions.conj(x) if type_of(x).dtype in COMPLEX else value("conjugate", x)
+
+
+conj = conjugate
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The angle of a complex number in the plane, in radians, or degrees if deg."""
+    z = to_inexact("angle", operand("angle", z))
+    parts = (imag(z), real(z))
+    result = functions.atan2(*promote("angle", parts))
+    if deg:
+        result = multiply(result, 180 / np.pi)
+    return astype(result, type_of(result).dtype)
+
+
+# --- rounding
+
+
+def _keeping_whole(op: str, function: Any, x: Any) -> Any:
+    x = operand(op, x)
+    dtype = type_of(x).dtype
+    if dtype in INTEGER or dtype in BOOL:
+        return value(op, x)
+    if dtype in COMPLEX:
+        raise DtypeError("complex numbers are not ordered", op=op, x=x)
+    return function(x)
+
+
+def floor(x: Any, /) -> Any:
+    """The largest whole number not above x; integers stay as they are."""
+    return _keeping_whole("floor", functions.floor, x)
+
+
+def ceil(x: Any, /) -> Any:
+    """The smallest whole number not below x; integers stay as they are."""
+    return _keeping_whole("ceil", functions.ceil, x)
+
+
+def trunc(x: Any, /) -> Any:
+    """The whole number next to x towards 0; integers stay as they are."""
+    return _keeping_whole("trunc", _trunc, x)
+
+
+def _trunc(x: Any) -> Any:
+    zero = np.zeros((), type_of(x).dtype)
+    # copysign keeps trunc(-0.5) at -0.0, as NumPy has it.
+    return where(compare.lt(x, zero), functions.ceil(x), functions.floor(x))
+
+
+def fix(x: Any, out: None = None) -> Any:
+    """The whole number next to x towards 0."""
+    out_is_none("fix", out)
+    return trunc(x)
+
+
+def rint(x: Any, /) -> Any:
+    """The whole number nearest to x, the even one of two; integers become floats."""
+    x = to_inexact("rint", x)
+    if type_of(x).dtype in COMPLEX:
+        return functions.complex(rint(functions.real(x)), rint(functions.imag(x)))
+    return _round_even(x)
+
+
+def _round_even(x: Any) -> Any:
+    return functions.round(x, functions.RoundingMethod.TO_NEAREST_EVEN)
+
+
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    """A rounded to a number of decimals, halves to the even neighbour; integers stay integers."""
+    out_is_none("round", out)
+    a = operand("round", a)
+    decimals = int(decimals)
+    dtype = type_of(a).dtype
+    if dtype in BOOL:
+        raise DtypeError("booleans have no decimals", op="round", a=a)
+    if dtype in INTEGER:
+        return value("round", a) if decimals >= 0 else _round_integers(a, 10**-decimals)
+    if dtype in COMPLEX:
+        parts = (round(p, decimals) for p in (functions.real(a), functions.imag(a)))
+        return functions.complex(*parts)
+    if decimals == 0:
+        return _round_even(a)
+    # Half precision would overflow on the way.
+    wide = dtypes.float32 if dtype.itemsize < 4 else dtype
+    x = value("round", a)
+    weak = x.type.weak_type
+    x = x if dtype == wide else astype(x, wide)
+    factor = np.asarray(10.0 ** (decimals if decimals > 0 else -decimals), wide)
+    if decimals > 0:
+        y = arithmetic.div(_round_even(arithmetic.mul(x, factor)), factor)
+        # Numbers too large to be scaled have no decimals to lose.
+        y = where(isfinite(y), y, x)
+    else:
+        y = arithmetic.mul(_round_even(arithmetic.div(x, factor)), factor)
+    return arithmetic.convert_element_type(y, dtype, weak)
+
+
+around = round
+
+
+def _round_integers(a: Any, unit: int) -> Any:
+    dtype = type_of(a).dtype
+    if not dtypes.fits(unit, dtype):
+        return multiply(a, 0)
+    half, rest = unit // 2, remainder(a, unit)
+    down = subtract(a, rest)
+    odd = not_equal(remainder(floor_divide(a, unit), 2), 0)
+    up = logical_or(greater(rest, half), logical_and(equal(rest, half), odd))
+    return where(up, add(down, unit), down)
+
+
+# --- selection
+
+
+def where(
+    condition: Any,
+    x: Any = None,
+    y: Any = None,
+    /,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """x where the condition holds, else y, element by element; all three broadcast.
+
+    With the condition alone: the positions at which it holds, as `nonzero` gives them.
+    """
+    if x is None and y is None:
+        from plait.numpy.searching import nonzero
+
+        return nonzero(condition, size=size, fill_value=fill_value)
+    if x is None or y is None:
+        raise ArgumentError("takes both x and y, or neither", op="where")
+    if size is not None or fill_value is not None:
+        raise ArgumentError("size and fill_value go with the condition alone", op="where")
+    condition = _to_bool("where", condition)
+    x, y = promote("where", (operand("where", x, 1), operand("where", y, 2)))
+    shapes = type_of(condition).shape, type_of(x).shape, type_of(y).shape
+    shape = broadcast_shapes(*shapes)
+    condition, x, y = (
+        v if v_shape == shape or not v_shape else broadcast_to(v, shape)
+        for v, v_shape in zip((condition, x, y), shapes, strict=True)
+    )
+    return compare.select(condition, x, y)
+
+
+def check_real(op: str, x: Any) -> None:
+    """Raise DtypeError for complex x."""
+    if type_of(x).dtype in COMPLEX:
+        raise DtypeError("complex numbers are not taken", op=op, x=x)
+
+
+def check_integer(op: str, *xs: Any) -> None:
+    """Raise ArgumentTypeError unless all dtypes are integers."""
+    for x in xs:
+        if type_of(x).dtype not in INTEGER:
+            raise ArgumentTypeError("takes integers", op=op, x=x)
