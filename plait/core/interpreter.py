@@ -163,6 +163,15 @@ def leaked(tracer: Tracer) -> UnexpectedTracerError:
     """The error for a tracer that outlived its transformation."""
     source: Source | None = getattr(tracer, "source", None)
     here = user_source()
+    if tracer.interpreter.alive:
+        return UnexpectedTracerError(
+            "a traced value is used where its transformation does not reach: it was closed over by a "
+            "function with a derivative rule",
+            op=tracer.interpreter.describe(),
+            value=tracer.type,
+            where=str(here) if here else None,
+            fix="pass the value to that function as an argument",
+        )
     return UnexpectedTracerError(
         "a traced value was used after the transformation that made it had ended",
         op=tracer.interpreter.describe(),

@@ -60,8 +60,9 @@ class Batch(Interpreter):
             values.append(x.value if own else x)
             mapped.append(own)
         frame = self.frame
-        # A collective over this frame's axis is this frame's even when nothing is mapped.
-        mine = any(mapped) or (frame.name is not None and op.uses_axis(frame.name, params))
+        # A collective over this frame's axis is this frame's even when nothing is mapped; so are
+        # Python functions with rules, which may close over mapped values.
+        mine = any(mapped) or op.uses_axis(frame.name, params)
         parent = self.parent
         context.interpreter = parent
         try:
