@@ -264,7 +264,7 @@ class _Plan(NamedTuple):
 
     def run_known(self, op: Scan, xs: Sequence[Any]) -> tuple[list[Any], tuple[list, list]]:
         """(known results, (residuals that are constants, stacked residuals))."""
-        c_lin, i_lin, x_lin = self.masks
+        c_lin, i_lin, _ = self.masks
         c, i, x = cut(xs, len(c_lin), len(i_lin))
         known_c, known_i, known_x = (
             partition(mask, part)[1] for mask, part in zip(self.masks, (c, i, x), strict=True)
