@@ -182,18 +182,6 @@ class While(Region):
                 return grown
             carry, test = grown, found
 
-    def variance(self, varying, params, analyse):
-        cc, bc, carry = cut(varying, params["cond_consts"], params["body_consts"])
-        while True:
-            # What decides how often the body runs varies like the condition; so does the carry.
-            (test,) = analyse(params["cond"], [*cc, *carry])
-            decides = next((k for k, s in enumerate(varying) if s & test), None)
-            results = analyse(params["body"], [*bc, *carry], condition=test, operand=decides)
-            grown = tuple(a | b | test for a, b in zip(carry, results, strict=True))
-            if grown == carry:
-                return grown
-            carry = grown
-
     def samples(self):
         scalar = ArrayType((), dtypes.int32)
         vector = ArrayType((3,), dtypes.float64)
