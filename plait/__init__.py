@@ -4,6 +4,8 @@
 it over many devices with collectives; all compose, in any order. The names are JAX's.
 """
 
+from plait import dtypes, errors, lax, tree, tree_util
+from plait import numpy as numpy
 from plait.config import (
     config,
     debug_infs,
@@ -15,8 +17,7 @@ from plait.config import (
     numpy_dtype_promotion,
     numpy_rank_promotion,
 )
-from plait.core import dtypes
-from plait.core.tree import Partial as _Partial
+from plait.regions.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from plait.runtime.array import Array
 from plait.runtime.client import (
     default_backend,
@@ -27,7 +28,17 @@ from plait.runtime.client import (
     process_count,
     process_index,
 )
+from plait.runtime.sharding import Mesh, NamedSharding, PartitionSpec, make_mesh
+from plait.runtime.transfer import (
+    block_until_ready,
+    copy_to_host_async,
+    device_get,
+    device_put,
+    device_put_replicated,
+    device_put_sharded,
+)
 from plait.runtime.xla import Device
+from plait.transforms.caches import clear_caches
 from plait.transforms.grad import (
     grad,
     hessian,
@@ -43,6 +54,11 @@ from plait.transforms.inspect import make_jaxpr
 from plait.transforms.jit import ShapeDtypeStruct, eval_shape, jit
 from plait.transforms.pmap import pmap
 from plait.transforms.vmap import vmap
+
+P = PartitionSpec
+jacobian = jacrev
+tree_map = tree.map
+tree_leaves = tree.leaves
 
 __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)

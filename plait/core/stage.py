@@ -30,7 +30,10 @@ class StageTracer(Tracer):
     def origin(self) -> str:
         if self.name:
             return f"the argument {self.name}"
-        return f"computed at {self.source}" if self.source else ""
+        names = self.interpreter.arguments_behind(self.var)  # type: ignore[attr-defined]
+        place = f"computed at {self.source}" if self.source else "computed"
+        shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
+        return f"{place} from {shown}" if names else place
 
 
 class Stager(Interpreter):
@@ -74,6 +77,15 @@ class Stager(Interpreter):
         if entry is None:
             entry = self._captured[id(x)] = (Var(type_of(x)), x)
         return entry[0]
+
+    def arguments_behind(self, var: Var) -> list[str]:
+        """The names of the arguments that a variable depends on."""
+        needed = {var}
+        for eqn in reversed(self.equations):
+            if not needed.isdisjoint(eqn.outputs):
+                needed.update(a for a in eqn.inputs if type(a) is Var)
+        pairs = zip(self.arguments, self.names, strict=True)
+        return [name for v, name in pairs if v in needed and name]
 
     def process(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         write = op.stage

@@ -1,0 +1,176 @@
+"""plait.lax: the ops themselves, collectives and control flow, under JAX's names.
+
+Operands have equal dtypes, and equal shapes or none; nothing is promoted or broadcast as in
+plait.numpy. Each name is defined, with its documentation and rules, in the module it comes from.
+"""
+
+from plait.core.context import bound_axis_names
+from plait.ops.arithmetic import (
+    add,
+    convert_element_type,
+    div,
+    integer_pow,
+    mul,
+    neg,
+    reduce_precision,
+    rem,
+    square,
+    sub,
+)
+from plait.ops.axes import broadcast_in_dim, expand_dims, rev
+from plait.ops.collective import (
+    all_gather,
+    all_to_all,
+    axis_index,
+    axis_size,
+    pbroadcast,
+    pcast,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    pshuffle,
+    psum,
+    psum_scatter,
+    pswapaxes,
+    pvary,
+)
+from plait.ops.compare import (
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    clamp,
+    clz,
+    eq,
+    eq_to,
+    ge,
+    gt,
+    is_finite,
+    le,
+    le_to,
+    lt,
+    lt_to,
+    max,
+    min,
+    mulhi,
+    ne,
+    population_count,
+    select,
+    select_n,
+    shift_left,
+    shift_right_arithmetic,
+    shift_right_logical,
+)
+from plait.ops.dot import (
+    DotAlgorithm,
+    DotAlgorithmPreset,
+    Precision,
+    PrecisionLike,
+    dot,
+    dot_general,
+)
+from plait.ops.functions import (
+    RoundingMethod,
+    abs,
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    bitcast_convert_type,
+    cbrt,
+    ceil,
+    complex,
+    conj,
+    cos,
+    cosh,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    imag,
+    log,
+    log1p,
+    log2,
+    logistic,
+    nextafter,
+    pow,
+    real,
+    round,
+    rsqrt,
+    sign,
+    sin,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+)
+from plait.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from plait.ops.iota import broadcasted_iota, full, full_like, iota
+from plait.ops.reduce import (
+    argmax,
+    argmin,
+    reduce,
+    reduce_and,
+    reduce_max,
+    reduce_min,
+    reduce_or,
+    reduce_prod,
+    reduce_xor,
+)
+from plait.ops.scatter import (
+    ScatterDimensionNumbers,
+    scatter,
+    scatter_add,
+    scatter_apply,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_sub,
+)
+from plait.ops.slices import (
+    broadcast,
+    collapse,
+    concatenate,
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    index_in_dim,
+    pad,
+    slice,
+    slice_in_dim,
+    split,
+    squeeze,
+    tile,
+)
+from plait.ops.sort import approx_max_k, approx_min_k, sort, sort_key_val, top_k
+from plait.ops.special import (
+    bessel_i0e,
+    bessel_i1e,
+    betainc,
+    digamma,
+    erf,
+    erf_inv,
+    erfc,
+    igamma,
+    igamma_grad_a,
+    igammac,
+    lgamma,
+    polygamma,
+    random_gamma_grad,
+    zeta,
+)
+from plait.ops.structure import broadcast_shapes, reduce_sum, reshape, transpose
+from plait.ops.window import reduce_window, reduce_window_shape_tuple
+from plait.ops.window_shape import padtype_to_pads
+from plait.regions.cond import cond, switch
+from plait.regions.custom import custom_gradient, stop_gradient
+from plait.regions.loops import associative_scan, fori_loop, map, scan, while_loop
+
+regularized_incomplete_beta = betainc

@@ -1,0 +1,58 @@
+"""JAX's lax spellings of ops whose own functions have another form or name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from plait.core.types import type_of
+from plait.errors import ArgumentError, ShapeError
+from plait.ops import axes as ops
+
+
+def transpose(operand: Any, permutation: Sequence[int]) -> Any:
+    """operand with its axes in another order: axis k of the result is axis permutation[k].
+
+    Raises: ShapeError unless permutation names each axis once.
+    """
+    return ops.permute(operand, permutation)
+
+
+def reshape(
+    operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, **_: Any
+) -> Any:
+    """operand in another shape with as many elements, row-major, after reading its axes in the
+    order `dimensions` if given. Raises ShapeError."""
+    if dimensions is not None:
+        operand = ops.permute(operand, dimensions)
+    return ops.reshape(operand, ops.check_shape(new_sizes, "reshape"))
+
+
+def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
+    """Sum of operand over axes; dtype unchanged. Raises for axes out of range."""
+    return ops.reduce_sum(operand, ops.normalise_axes(axes, type_of(operand).ndim, "reduce_sum"))
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape that arrays of several shapes broadcast to. Raises ShapeError if they do not."""
+    plain = [ops.check_shape(s, "broadcast_shapes") for s in shapes]
+    rank = max((len(s) for s in plain), default=0)
+    out = []
+    for k in range(rank):
+        sizes = {s[k - rank + len(s)] for s in plain if k - rank + len(s) >= 0} - {1}
+        if len(sizes) > 1:
+            raise ShapeError(
+                "the shapes do not broadcast together",
+                op="broadcast_shapes",
+                shapes=", ".join(map(str, plain)),
+            )
+        out.append(sizes.pop() if sizes else 1)
+    return tuple(out)
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """x with axes of size 1 in front, up to a rank. Raises ArgumentError if it has more."""
+    have = type_of(x).ndim
+    if have > rank:
+        raise ArgumentError("x has a higher rank", op="broadcast_to_rank", x=x, rank=rank)
+    return ops.reshape(x, (1,) * (rank - have) + type_of(x).shape)

@@ -1,0 +1,177 @@
+"""plait.tree_util: trees of arrays, under JAX's long names; see plait.tree for the short ones."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from plait.core import tree as _tree
+from plait.core.tree import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    KeyPath,
+    Partial,
+    PyTreeDef,
+    SequenceKey,
+    keystr,
+    register_dataclass,
+    register_static,
+)
+from plait.core.tree import flatten as tree_flatten
+from plait.core.tree import flatten_with_path as _flatten_with_path
+from plait.core.tree import leaves as tree_leaves
+from plait.core.tree import map as tree_map
+from plait.core.tree import register_node as register_pytree_node
+from plait.core.tree import register_node_class as register_pytree_node_class
+from plait.core.tree import register_with_keys as register_pytree_with_keys
+from plait.core.tree import register_with_keys_class as register_pytree_with_keys_class
+from plait.core.tree import structure as tree_structure
+from plait.core.tree import unflatten as tree_unflatten
+from plait.errors import ArgumentError
+
+_MISSING = object()
+
+
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = _MISSING,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """function(function(leaf0, leaf1), leaf2)..., from the left."""
+    leaves = tree_leaves(tree, is_leaf)
+    if initializer is _MISSING:
+        return functools.reduce(function, leaves)
+    return functools.reduce(function, leaves, initializer)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = _MISSING,
+    is_leaf: Callable[[Any], bool] | None = None,
+) -> Any:
+    """Combine the leaves pairwise, as a balanced tree, by an associative function."""
+    leaves = tree_leaves(tree, is_leaf)
+    if not leaves:
+        if identity is _MISSING:
+            raise ArgumentError("the tree has no leaves", op="tree_reduce_associative",
+                                fix="give identity=")
+        return identity
+    while len(leaves) > 1:
+        pairs = [operation(a, b) for a, b in zip(leaves[::2], leaves[1::2], strict=False)]
+        leaves = pairs + (leaves[-1:] if len(leaves) % 2 else [])
+    return leaves[0]
+
+
+def tree_all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether all leaves are true."""
+    return all(tree_leaves(tree, is_leaf))
+
+
+def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, tree: Any) -> Any:
+    """A tree of outer structure whose leaves have the inner one, turned inside out."""
+    parts = _tree.flatten_up_to(outer_treedef, tree, "tree_transpose")
+    if inner_treedef is None:
+        inner_treedef = tree_structure(parts[0])
+    rows = [_tree.flatten_up_to(inner_treedef, part, "tree_transpose") for part in parts]
+    columns = [outer_treedef.unflatten(column) for column in zip(*rows, strict=True)]
+    return inner_treedef.unflatten(columns)
+
+
+def tree_flatten_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None, is_leaf_takes_path: bool = False
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """([(path, leaf), ...], structure). Paths are tuples of keys; `keystr` gives their text."""
+    if is_leaf_takes_path and is_leaf is not None:
+        raise ArgumentError("is_leaf_takes_path is not available", op="tree_flatten_with_path")
+    return _flatten_with_path(tree, is_leaf)
+
+
+def tree_leaves_with_path(
+    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> list[tuple[KeyPath, Any]]:
+    """[(path, leaf), ...]."""
+    return _flatten_with_path(tree, is_leaf)[0]
+
+
+def tree_map_with_path(
+    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """f(path, leaf, *other leaves), in the tree's structure."""
+    pairs, shape = _flatten_with_path(tree, is_leaf)
+    others = [_tree.flatten_up_to(shape, r, "tree_map_with_path") for r in rest]
+    return shape.unflatten(
+        f(path, leaf, *xs) for (path, leaf), *xs in zip(pairs, *others, strict=True)
+    )
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether a structure is a single leaf."""
+    return treedef.num_nodes == 1 and treedef.num_leaves == 1
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of the children."""
+    return treedef.children()
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a tuple whose entries have the given structures."""
+    dummies = tuple(d.unflatten([0] * d.num_leaves) for d in treedefs)
+    return tree_structure(dummies)
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
+    """Whether every element is a leaf."""
+    items = list(iterable)
+    return all(a is b for a, b in zip(items, tree_leaves(items, is_leaf), strict=False)) and len(
+        items
+    ) == len(tree_leaves(items, is_leaf))
+
+
+def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
+    """The tree of a structure from nested iterables of leaves."""
+    return treedef.unflatten(tree_leaves(xs))
+
+
+tree_sum = functools.partial(tree_reduce, operator.add)
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyPath",
+    "Partial",
+    "PyTreeDef",
+    "SequenceKey",
+    "all_leaves",
+    "build_tree",
+    "keystr",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "tree_all",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_structure",
+    "tree_sum",
+    "tree_transpose",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
+]
