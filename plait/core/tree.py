@@ -34,7 +34,10 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
     """(leaves, structure). Raises ArgumentError for containers that hold themselves."""
     try:
         return _raw_flatten(tree, is_leaf) if is_leaf is not None else _raw_flatten(tree)
-    except RecursionError:
+    except (RecursionError, SystemError) as error:
+        # jaxlib reports a RecursionError from inside its C++ as a SystemError.
+        if isinstance(error, SystemError) and not isinstance(error.__cause__, RecursionError):
+            raise
         raise ArgumentError(
             "a container holds itself, or is nested too deeply", fix="pass a finite tree"
         ) from None

@@ -65,9 +65,11 @@ class Variance:
         """The axes over which a value of the Program varies; literals vary over none."""
         return self._known[atom] if type(atom) is Var else NONE
 
-    def reason(self, output: int, name: Any) -> Reason | None:
-        """Where a result first started to vary over an axis; None if it does not."""
-        return self.reason_of(self.program.outputs[output], name)
+    def reason(self, output: int, *name: Any) -> Reason | None:
+        """Where a result first started to vary over an axis, or over any; None if it does not."""
+        for axis in name or self.out_varying[output]:
+            return self.reason_of(self.program.outputs[output], axis)
+        return None
 
     def reason_of(self, atom: Atom, name: Any) -> Reason | None:
         """Where a value first started to vary over an axis; None if it does not."""

@@ -1,7 +1,7 @@
 """Scatter: put, add, multiply, minimum, maximum of windows into an array at indices.
 
 A window that does not lie inside the array as a whole is left out (except in mode CLIP). Updates of
-the same element are combined in the order of the updates; where they overwrite, the last one stays.
+the same element are combined in the order of the indices; where they overwrite, the last one stays.
 """
 
 from __future__ import annotations
@@ -89,6 +89,10 @@ class Scatter(Primitive):
         where, inside = positions(to_gather(dims), sizes, x.shape, indices, updates.shape)
         if mode is CLIP:
             inside = np.ones_like(inside)
+        # As XLA does: one index vector after the other, all of its window at a time.
+        window = dims.update_window_dims
+        order = [*(k for k in range(updates.ndim) if k not in window), *window]
+        inside, updates, *where = (np.transpose(a, order) for a in (inside, updates, *where))
         with np.errstate(all="ignore"):
             self.write(y, tuple(w[inside] for w in where), updates[inside], params)
         return y

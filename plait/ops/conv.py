@@ -1,0 +1,853 @@
+"""Convolution over any number of spatial axes, with strides, padding, dilation and groups."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.primitive import LinearOperand, Primitive, register, zeros_of
+from plait.core.sample import complex_, integers, real
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from plait.hlo.types import array_i64, dense_i64
+from plait.ops.arithmetic import add, convert_element_type
+from plait.ops.axes import move_axis, permute, reshape, rev
+from plait.ops.dot import (
+    PrecisionLike,
+    canonical_precision,
+    compute_dtype,
+    dot_general,
+    precision_text,
+    preferred_dtype,
+    product_dtype,
+    result_dtype,
+)
+from plait.ops.slices import concatenate, ints, pad, slice_p
+from plait.ops.window_shape import Window, padding_pairs, padtype_to_pads, windows_of
+
+
+class ConvDimensionNumbers(NamedTuple):
+    """Where the axes of a convolution's operands and result stand.
+
+    lhs_spec and out_spec: the positions of (batch, feature, spatial axes...).
+    rhs_spec: the positions of (output feature, input feature, spatial axes...).
+    """
+
+    lhs_spec: tuple[int, ...]
+    rhs_spec: tuple[int, ...]
+    out_spec: tuple[int, ...]
+
+
+class ConvGeneralDilated(Primitive):
+    """Sum of products of a kernel with every window of lhs, over the window and input features.
+
+    Operands: lhs and the kernel rhs. With feature_group_count g the features of lhs, input and
+    output, fall into g groups that do not mix; with batch_group_count g the batch falls into g
+    groups, each of which meets one of g groups of the kernel's output features. The kernel is not
+    flipped. StableHLO: convolution.
+    """
+
+    name = "conv_general_dilated"
+
+    def type(self, lhs, rhs, *, preferred_element_type, **params):
+        dtype = result_dtype(lhs, rhs, preferred_element_type)
+        if lhs.dtype != rhs.dtype and preferred_element_type is None:
+            raise DtypeError(
+                "the operands' dtypes differ",
+                lhs=lhs,
+                rhs=rhs,
+                fix="convert one with lax.convert_element_type",
+            )
+        return ArrayType(_out_shape(lhs, rhs, **params), dtype)
+
+    def numpy(self, lhs, rhs, *, preferred_element_type, **params):
+        out = self.type(
+            type_of(lhs), type_of(rhs), preferred_element_type=preferred_element_type, **params
+        )
+        wide = compute_dtype("cpu", lhs.dtype, rhs.dtype, out.dtype)
+        lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
+        x = np.transpose(lhs, lhs_spec).astype(wide)
+        kernel = np.transpose(rhs, rhs_spec).astype(wide)
+        window = Window(
+            (1, 1, *kernel.shape[2:]),
+            (1, 1, *params["window_strides"]),
+            ((0, 0), (0, 0), *params["padding"]),
+            (1, 1, *params["lhs_dilation"]),
+            (1, 1, *params["rhs_dilation"]),
+        )
+        n = x.ndim
+        views = windows_of(x, window, 0)[(slice(None),) * n + (0, 0)]
+        features, batches = params["feature_group_count"], params["batch_group_count"]
+        parts = []
+        kernel_axes = [1, *range(2, n)]
+        for group, k in enumerate(np.split(kernel, features * batches)):
+            v = np.split(views, features, 1)[group] if features > 1 else views
+            v = np.split(v, batches, 0)[group] if batches > 1 else v
+            # [batch, feature, places, kernel] x [out, feature, kernel] -> [batch, places, out]
+            y = np.tensordot(v, k, ([1, *range(n, 2 * n - 2)], kernel_axes))
+            parts.append(np.moveaxis(y, -1, 1))
+        y = np.concatenate(parts, 1)
+        return np.transpose(y, np.argsort(out_spec)).astype(out.dtype)
+
+    def jvp(self, xs, ts, **params):
+        y = self.bind(*xs, **params)
+        if type_of(y).dtype not in dtypes.INEXACT:
+            return y, None
+        (lhs, rhs), (tl, tr) = xs, ts
+        parts = []
+        if tl is not None:
+            parts.append(self.bind(tl, rhs, **params))
+        if tr is not None:
+            parts.append(self.bind(lhs, tr, **params))
+        return y, parts[0] if len(parts) == 1 else add(*parts)
+
+    def transpose(self, ct, lhs, rhs, **params):
+        if isinstance(lhs, LinearOperand):
+            return (_ct_lhs(ct, lhs, rhs, **params), None)
+        return (None, _ct_rhs(ct, lhs, rhs, **params))
+
+    def batch(self, frame, xs, mapped, *, dimension_numbers, **params):
+        lhs, rhs = xs
+        spec = dimension_numbers
+        features, batches = params["feature_group_count"], params["batch_group_count"]
+        groups = max(features, batches)
+        size = frame.size
+        n_batch, n_feature, n_out = spec.lhs_spec[0], spec.lhs_spec[1], spec.rhs_spec[0]
+        if all(mapped):
+            # Rows become groups: of the batch if it has groups already, else of the features.
+            lhs = _merge(lhs, n_batch if batches > 1 else n_feature)
+            rhs = _merge(rhs, n_out)
+            name = "batch_group_count" if batches > 1 else "feature_group_count"
+            params = {**params, name: size * params[name]}
+            y = self.bind(lhs, rhs, dimension_numbers=spec, **params)
+            return _unmerge(y, spec.out_spec[1], size), True
+        if mapped[0]:
+            lhs = _merge(lhs, n_batch, batches)
+            y = self.bind(lhs, rhs, dimension_numbers=spec, **params)
+            return _unmerge(y, spec.out_spec[0], size), True
+        rhs = _merge(rhs, n_out, groups)
+        y = self.bind(lhs, rhs, dimension_numbers=spec, **params)
+        return _unmerge(y, spec.out_spec[1], size, groups), True
+
+    def lower(self, b, lhs, rhs, *, precision, preferred_element_type, **params):
+        (out,) = b.result_types
+        if 0 in out.shape or 0 in lhs.shape or 0 in rhs.shape:
+            return b.full(out.shape, 0, out.dtype)
+        wide = compute_dtype(b.platform, lhs.dtype, rhs.dtype, out.dtype)
+        carried = wide if b.platform == "cpu" else out.dtype
+        y = convolution(
+            b, b.convert(lhs, wide), b.convert(rhs, wide), out.shape, carried, precision, **params
+        )
+        return b.convert(y, out.dtype)
+
+    def samples(self):
+        def numbers(lhs: str, rhs: str, out: str) -> ConvDimensionNumbers:
+            n = len(lhs)
+            return conv_dimension_numbers((1,) * n, (1,) * n, (lhs, rhs, out))
+
+        def case(spec: ConvDimensionNumbers, **changes: Any) -> dict[str, Any]:
+            n = len(spec.lhs_spec) - 2
+            return {
+                "window_strides": (1,) * n,
+                "padding": ((0, 0),) * n,
+                "lhs_dilation": (1,) * n,
+                "rhs_dilation": (1,) * n,
+                "dimension_numbers": spec,
+                "feature_group_count": 1,
+                "batch_group_count": 1,
+                "precision": None,
+                "preferred_element_type": None,
+                **changes,
+            }
+
+        nchw = numbers("NCHW", "OIHW", "NCHW")
+        nhwc = numbers("NHWC", "HWIO", "NHWC")
+        ncw = numbers("NCW", "OIW", "NCW")
+        strided = {"window_strides": (2, 1), "padding": ((1, 2), (0, 1))}
+        yield (real(2, 3, 5, 4), real(2, 3, 3, 2)), case(nchw, **strided)
+        yield (real(2, 5, 4, 3), real(3, 2, 3, 2)), case(nhwc, **strided)
+        odd = numbers("CWNH", "HOWI", "HNWC")
+        dilated = {"lhs_dilation": (2, 1), "rhs_dilation": (1, 2), "padding": ((2, 0), (-1, 3))}
+        yield (real(2, 5, 3, 4), real(2, 3, 2, 2)), case(odd, **dilated)
+        grouped = {"feature_group_count": 2, "window_strides": (2,), "padding": ((1, 1),)}
+        yield (real(2, 4, 6), real(6, 2, 3)), case(ncw, **grouped)
+        batched = {"batch_group_count": 2, "window_strides": (2,), "padding": ((0, 1),)}
+        yield (real(4, 3, 6), real(4, 3, 2)), case(ncw, **batched)
+        depthwise = {"feature_group_count": 4, "padding": ((1, 1), (1, 1))}
+        yield (real(2, 3, 3, 4), real(3, 3, 1, 4)), case(nhwc, **depthwise)
+        yield (real(2, 3), real(4, 3)), case(numbers("NC", "OI", "NC"))
+        yield (real(1, 2, 3, 4, 3), real(2, 2, 2, 1, 3)), case(numbers("NCHWD", "OIHWD", "NCHWD"))
+        yield (complex_(1, 2, 4), complex_(2, 2, 2)), case(ncw)
+        yield (integers(1, 2, 4), integers(2, 2, 2)), case(ncw)
+        yield (real(0, 2, 4), real(2, 2, 2)), case(ncw)
+        half = real(1, 2, 4).astype(np.float16), real(2, 2, 2).astype(np.float16)
+        yield half, case(ncw, preferred_element_type=dtypes.float32)
+
+
+conv_general_dilated_p = register(ConvGeneralDilated())
+
+
+def _out_shape(
+    lhs: ArrayType,
+    rhs: ArrayType,
+    *,
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int,
+    batch_group_count: int,
+    **_: Any,
+) -> tuple[int, ...]:
+    given = {"lhs": lhs, "rhs": rhs, "dimension_numbers": dimension_numbers}
+    if lhs.ndim != rhs.ndim or lhs.ndim < 2:
+        raise ShapeError("lhs and rhs have the same number of axes, at least 2", **given)
+    for spec in dimension_numbers:
+        if sorted(spec) != list(range(lhs.ndim)):
+            raise ShapeError("dimension_numbers must name each axis once", **given)
+    x = [lhs.shape[a] for a in dimension_numbers.lhs_spec]
+    k = [rhs.shape[a] for a in dimension_numbers.rhs_spec]
+    for name, numbers in (
+        ("window_strides", window_strides),
+        ("padding", padding),
+        ("lhs_dilation", lhs_dilation),
+        ("rhs_dilation", rhs_dilation),
+    ):
+        if len(numbers) != lhs.ndim - 2:
+            cure = f"{lhs.ndim - 2} entries" if lhs.ndim > 2 else "an empty sequence"
+            raise ShapeError(
+                f"{name} needs an entry for each spatial axis", **given, fix=cure, **{name: numbers}
+            )
+        if name != "padding" and any(n < 1 for n in numbers):
+            raise ShapeError(f"{name} must be at least 1", **given, **{name: numbers})
+    features, batches = feature_group_count, batch_group_count
+    groups = {"feature_group_count": features, "batch_group_count": batches}
+    if features < 1 or batches < 1 or (features > 1 and batches > 1):
+        raise ArgumentError("group counts are at least 1, and one of them is 1", **given, **groups)
+    if k[1] * features != x[1]:
+        raise ShapeError(
+            f"lhs has {x[1]} features, but rhs takes {k[1]} in each of {features} groups",
+            **given,
+            **groups,
+        )
+    if k[0] % (features * batches) or x[0] % batches:
+        raise ShapeError(
+            f"the groups do not divide rhs's {k[0]} output features or lhs's batch of {x[0]}",
+            **given,
+            **groups,
+        )
+    window = Window(tuple(k[2:]), window_strides, padding, lhs_dilation, rhs_dilation)
+    sizes = (x[0] // batches, k[0], *window.out_shape(x[2:]))
+    out = [0] * lhs.ndim
+    for axis, n in zip(dimension_numbers.out_spec, sizes, strict=True):
+        out[axis] = n
+    return tuple(out)
+
+
+def convolution(
+    b: Any,
+    lhs: Any,
+    rhs: Any,
+    shape: Sequence[int],
+    dtype: Any,
+    precision: Any,
+    *,
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int,
+    batch_group_count: int,
+) -> Any:
+    """StableHLO's convolution."""
+
+    def axes(spec: Sequence[int], first: str, second: str) -> str:
+        names = [""] * len(spec)
+        for k, axis in enumerate(spec):
+            names[axis] = (first, second)[k] if k < 2 else str(k - 2)
+        return f"[{', '.join(names)}]"
+
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    numbers = (
+        f"#stablehlo.conv<{axes(lhs_spec, 'b', 'f')}x{axes(rhs_spec, 'o', 'i')}"
+        f"->{axes(out_spec, 'b', 'f')}>"
+    )
+    attributes = (
+        f"batch_group_count = {batch_group_count} : i64, dimension_numbers = {numbers}, "
+        f"feature_group_count = {feature_group_count} : i64, "
+        f"lhs_dilation = {array_i64(lhs_dilation)}, "
+        f"padding = {dense_i64(np.asarray(padding, np.int64).reshape(-1, 2))}, "
+        f"rhs_dilation = {array_i64(rhs_dilation)}, window_strides = {array_i64(window_strides)}"
+    )
+    return b.op(
+        "convolution",
+        (lhs, rhs),
+        ArrayType(shape, dtype),
+        attributes + precision_text(precision),
+    )
+
+
+# --- axes that merge and part: groups
+
+
+def _merge(x: Any, axis: int, groups: int = 1) -> Any:
+    """x's first axis put into another (counted without the first), inside of its groups."""
+    size, *shape = type_of(x).shape
+    inner = shape[axis] // groups
+    x = reshape(x, (size, *shape[:axis], groups, inner, *shape[axis + 1 :]))
+    x = move_axis(x, 0, axis + 1)
+    return reshape(x, (*shape[:axis], groups * size * inner, *shape[axis + 1 :]))
+
+
+def _unmerge(x: Any, axis: int, size: int, groups: int = 1) -> Any:
+    """The inverse of _merge, for an axis of any size."""
+    shape = type_of(x).shape
+    inner = shape[axis] // (groups * size)
+    x = reshape(x, (*shape[:axis], groups, size, inner, *shape[axis + 1 :]))
+    x = move_axis(x, axis + 1, 0)
+    return reshape(x, (size, *shape[:axis], groups * inner, *shape[axis + 1 :]))
+
+
+def _move_groups(x: Any, groups: int, source: int, target: int) -> Any:
+    """Take the outer factor `groups` of an axis away and make it the outer factor of another."""
+    return x if groups == 1 else _merge(_unmerge(x, source, groups), target)
+
+
+# --- transposes
+#
+# Along one spatial axis, with n elements, base dilation b, stride s, kernel of K elements, window
+# dilation d, padding (low, high) and m places,
+#
+#     out[o] = sum over k of lhs[i] * rhs[k]    with    i * b = o * s + k * d - low.
+#
+# Read for i, with the kernel reversed, this is a convolution of the cotangent with base dilation s,
+# stride b and low padding (K - 1) * d - low. Read for k, it is a convolution of lhs with the
+# cotangent as kernel: stride d, window dilation s. The high padding follows from the number of
+# results, which must be n, or K.
+
+
+def _ct_lhs(
+    ct: Any,
+    lhs: LinearOperand,
+    rhs: Any,
+    *,
+    window_strides,
+    padding,
+    lhs_dilation,
+    rhs_dilation,
+    dimension_numbers,
+    feature_group_count,
+    batch_group_count,
+    precision,
+    preferred_element_type,
+) -> Any:
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    n_axes = len(lhs_spec)
+    if 0 in lhs.shape or 0 in type_of(ct).shape or 0 in type_of(rhs).shape:
+        return zeros_of(lhs.type)
+    groups = max(feature_group_count, batch_group_count)
+    pads = []
+    for axis in range(2, n_axes):
+        n, m = lhs.shape[lhs_spec[axis]], type_of(ct).shape[out_spec[axis]]
+        reach = (type_of(rhs).shape[rhs_spec[axis]] - 1) * rhs_dilation[axis - 2]
+        before = reach - padding[axis - 2][0]
+        after = (n - 1) * lhs_dilation[axis - 2] + reach - before
+        pads.append((before, after - (m - 1) * window_strides[axis - 2]))
+    # Input and output features of the kernel change places, group by group.
+    kernel = rev(_move_groups(rhs, groups, rhs_spec[0], rhs_spec[1]), rhs_spec[2:])
+    y = _bind_same(
+        ct,
+        kernel,
+        window_strides=lhs_dilation,
+        padding=tuple(pads),
+        lhs_dilation=window_strides,
+        rhs_dilation=rhs_dilation,
+        dimension_numbers=ConvDimensionNumbers(
+            out_spec, (rhs_spec[1], rhs_spec[0], *rhs_spec[2:]), lhs_spec
+        ),
+        feature_group_count=groups,
+        batch_group_count=1,
+        precision=precision,
+        preferred_element_type=None,
+    )
+    y = _move_groups(y, batch_group_count, lhs_spec[1], lhs_spec[0])
+    return convert_element_type(y, lhs.dtype)
+
+
+def _ct_rhs(
+    ct: Any,
+    lhs: Any,
+    rhs: LinearOperand,
+    *,
+    window_strides,
+    padding,
+    lhs_dilation,
+    rhs_dilation,
+    dimension_numbers,
+    feature_group_count,
+    batch_group_count,
+    precision,
+    preferred_element_type,
+) -> Any:
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    if 0 in rhs.shape or 0 in type_of(ct).shape or 0 in type_of(lhs).shape:
+        return zeros_of(rhs.type)
+    pads = []
+    for axis in range(2, len(lhs_spec)):
+        n, m = type_of(lhs).shape[lhs_spec[axis]], type_of(ct).shape[out_spec[axis]]
+        low = padding[axis - 2][0]
+        reach = (rhs.shape[rhs_spec[axis]] - 1) * rhs_dilation[axis - 2]
+        reach += (m - 1) * window_strides[axis - 2]
+        pads.append((low, reach - low - (n - 1) * lhs_dilation[axis - 2]))
+    # Batch and features change places: features in groups become a batch in groups, and back.
+    y = _bind_same(
+        lhs,
+        ct,
+        window_strides=rhs_dilation,
+        padding=tuple(pads),
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=window_strides,
+        dimension_numbers=ConvDimensionNumbers(
+            (lhs_spec[1], lhs_spec[0], *lhs_spec[2:]),
+            (out_spec[1], out_spec[0], *out_spec[2:]),
+            (rhs_spec[1], rhs_spec[0], *rhs_spec[2:]),
+        ),
+        feature_group_count=batch_group_count,
+        batch_group_count=feature_group_count,
+        precision=precision[::-1] if isinstance(precision, tuple) else precision,
+        preferred_element_type=None,
+    )
+    return convert_element_type(y, rhs.dtype)
+
+
+def _bind_same(lhs: Any, rhs: Any, **params: Any) -> Any:
+    dtype = product_dtype(type_of(lhs).dtype, type_of(rhs).dtype)
+    return conv_general_dilated_p.bind(
+        convert_element_type(lhs, dtype), convert_element_type(rhs, dtype), **params
+    )
+
+
+# --- what users call
+
+
+def conv_dimension_numbers(
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
+) -> ConvDimensionNumbers:
+    """ConvDimensionNumbers from three strings like ("NHWC", "HWIO", "NHWC"); None is "NCHW...".
+
+    N is the batch, C the feature, O and I the output and input features of the kernel; the other
+    letters are spatial axes, which strides, padding and dilation count in the kernel's order.
+    Raises: ArgumentTypeError, ShapeError.
+    """
+    op = "conv_dimension_numbers"
+    ndim = len(lhs_shape)
+    if len(rhs_shape) != ndim:
+        raise ShapeError(
+            "lhs and rhs have the same number of axes",
+            op=op,
+            lhs_shape=tuple(lhs_shape),
+            rhs_shape=tuple(rhs_shape),
+        )
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return ConvDimensionNumbers(*(ints(spec, op, "spec") for spec in dimension_numbers))
+    if dimension_numbers is None:
+        same = tuple(range(ndim))
+        return ConvDimensionNumbers(same, same, same)
+    texts = dimension_numbers
+    cure = "for example ('NHWC', 'HWIO', 'NHWC')"
+    is_three = isinstance(texts, tuple | list) and len(texts) == 3
+    if not is_three or not all(isinstance(t, str) for t in texts):
+        raise ArgumentTypeError(
+            "dimension_numbers is three strings, a ConvDimensionNumbers or None",
+            op=op,
+            dimension_numbers=texts,
+            fix=cure,
+        )
+    spatial = [c for c in texts[1] if c not in "OI"]
+    wanted = {*spatial}
+    for text, first, second in zip(texts, "NON", "CIC", strict=True):
+        letters = {first, second, *wanted}
+        if len(text) != ndim or set(text) != letters or len(set(text)) != ndim:
+            raise ArgumentTypeError(
+                f"{text!r} must have {first}, {second} and each spatial letter of rhs once, "
+                f"{ndim} letters in all",
+                op=op,
+                dimension_numbers=tuple(texts),
+                fix=cure,
+            )
+    specs = (
+        tuple(text.index(c) for c in (first, second, *spatial))
+        for text, first, second in zip(texts, "NON", "CIC", strict=True)
+    )
+    return ConvDimensionNumbers(*specs)
+
+
+def conv_general_permutations(dimension_numbers: Any) -> tuple[tuple[int, ...], ...]:
+    """The permutations of lhs, rhs and out to (N, C, ...), (O, I, ...) and (N, C, ...)."""
+    shape = (1,) * len(dimension_numbers[0])
+    return tuple(conv_dimension_numbers(shape, shape, dimension_numbers))
+
+
+def conv_general_dilated(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: Any,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Convolution of lhs with the kernel rhs, over any number of spatial axes.
+
+    window_strides, padding, lhs_dilation and rhs_dilation have an entry for each spatial axis, in
+    the kernel's order; padding is "SAME", "SAME_LOWER", "VALID" or a pair (low, high) for each.
+    dimension_numbers names the axes, see conv_dimension_numbers: by default lhs is
+    [batch, feature, ...], rhs [output feature, input feature, ...]. Dtypes as in dot_general, but
+    both operands have one. The kernel is not flipped.
+    Raises: ShapeError, DtypeError, ArgumentError.
+    """
+    op = "conv_general_dilated"
+    left, right = type_of(lhs), type_of(rhs)
+    spec = conv_dimension_numbers(left.shape, right.shape, dimension_numbers)
+    ones = (1,) * (left.ndim - 2)
+    strides = ints(window_strides, op, "window_strides")
+    base = ones if lhs_dilation is None else ints(lhs_dilation, op, "lhs_dilation")
+    dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
+    if _is_word(padding):
+        if any(n > 1 for n in base):
+            raise ArgumentError(
+                "a word for the padding does not go with lhs_dilation",
+                op=op,
+                padding=padding,
+                fix="give a pair (low, high) for each spatial axis, or use conv_transpose",
+            )
+        for name, numbers in (("window_strides", strides), ("rhs_dilation", dilation)):
+            if len(numbers) != left.ndim - 2:
+                raise ShapeError(
+                    f"{name} needs an entry for each spatial axis",
+                    op=op,
+                    lhs=left,
+                    rhs=right,
+                    **{name: numbers},
+                )
+        sizes = [left.shape[a] for a in spec.lhs_spec[2:]]
+        kernel = [right.shape[a] for a in spec.rhs_spec[2:]]
+        reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+        pairs = tuple(padtype_to_pads(sizes, reach, strides, padding))
+    else:
+        pairs = padding_pairs(padding, op)
+    return conv_general_dilated_p.bind(
+        lhs,
+        rhs,
+        window_strides=strides,
+        padding=pairs,
+        lhs_dilation=base,
+        rhs_dilation=dilation,
+        dimension_numbers=spec,
+        feature_group_count=int(feature_group_count),
+        batch_group_count=int(batch_group_count),
+        precision=canonical_precision(precision, op),
+        preferred_element_type=preferred_dtype(preferred_element_type),
+    )
+
+
+def _is_word(padding: Any) -> bool:
+    return isinstance(padding, str) or hasattr(padding, "name")
+
+
+def conv(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: Any,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Convolution of lhs [batch, feature, ...] with rhs [output feature, input feature, ...]."""
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def conv_with_general_padding(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: Any,
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """conv with dilation of both operands."""
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        lhs_dilation,
+        rhs_dilation,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+_TRANSPOSED_LAYOUTS = {
+    2: ("NC", "IO", "NC"),
+    3: ("NHC", "HIO", "NHC"),
+    4: ("NHWC", "HWIO", "NHWC"),
+    5: ("NHWDC", "HWDIO", "NHWDC"),
+}
+
+
+def conv_transpose(
+    lhs: Any,
+    rhs: Any,
+    strides: Sequence[int],
+    padding: Any,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    transpose_kernel: bool = False,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+    use_consistent_padding: bool = False,
+) -> Any:
+    """Convolution with fractional strides: the spatial axes grow by the strides.
+
+    padding "SAME" gives size * stride elements, "VALID" all that the kernel touches, as of the
+    convolution whose gradient this resembles. Pairs (low, high) are put around the dilated lhs; with
+    use_consistent_padding they too are those of that convolution. dimension_numbers is
+    ("NHWC", "HWIO", "NHWC") (or alike for other ranks) by default. With transpose_kernel the kernel
+    is flipped and its features change places, which gives exactly the gradient.
+    """
+    op = "conv_transpose"
+    left, right = type_of(lhs), type_of(rhs)
+    if dimension_numbers is None:
+        if left.ndim not in _TRANSPOSED_LAYOUTS:
+            raise ArgumentError(
+                "there is no default for dimension_numbers with so many axes", op=op, lhs=left
+            )
+        dimension_numbers = _TRANSPOSED_LAYOUTS[left.ndim]
+    spec = conv_dimension_numbers(left.shape, right.shape, dimension_numbers)
+    ones = (1,) * (left.ndim - 2)
+    strides = ints(strides, op, "strides")
+    dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
+    kernel = [right.shape[a] for a in spec.rhs_spec[2:]]
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if _is_word(padding):
+        kind = getattr(padding, "name", padding).upper()
+        if kind not in ("SAME", "VALID"):
+            raise ArgumentError(
+                "padding is 'SAME', 'VALID' or a pair (low, high) for each spatial axis",
+                op=op,
+                padding=padding,
+            )
+        pairs = tuple(_grown(k, s, kind) for k, s in zip(reach, strides, strict=True))
+    else:
+        pairs = padding_pairs(padding, op)
+        if use_consistent_padding:
+            pairs = tuple((k - 1 - a, k - 1 - z) for k, (a, z) in zip(reach, pairs, strict=True))
+    if transpose_kernel:
+        rhs = rev(rhs, spec.rhs_spec[2:])
+        order = list(range(right.ndim))
+        out, inner = spec.rhs_spec[:2]
+        order[out], order[inner] = inner, out
+        rhs = permute(rhs, order)
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        ones,
+        pairs,
+        strides,
+        dilation,
+        spec,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def _grown(reach: int, stride: int, kind: str) -> tuple[int, int]:
+    """The padding of the dilated input whose result has the size that SAME or VALID promises."""
+    if kind == "SAME":
+        total = reach + stride - 2
+        low = reach - 1 if stride > reach - 1 else -(-total // 2)
+    else:
+        total = reach + stride - 2 + max(reach - stride, 0)
+        low = reach - 1
+    return low, total - low
+
+
+def conv_general_dilated_patches(
+    lhs: Any,
+    filter_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The windows a kernel of filter_shape would see, laid out along the feature axis.
+
+    The feature axis of the result counts the features of lhs, and for each the elements of a window
+    in the kernel's order. Other arguments as in conv_general_dilated; values are copied, not
+    multiplied, so that precision has no effect.
+    """
+    op = "conv_general_dilated_patches"
+    have = type_of(lhs)
+    size = ints(filter_shape, op, "filter_shape")
+    spec = conv_dimension_numbers(have.shape, (1,) * have.ndim, dimension_numbers)
+    strides = ints(window_strides, op, "window_strides")
+    ones = (1,) * len(size)
+    base = ones if lhs_dilation is None else ints(lhs_dilation, op, "lhs_dilation")
+    dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
+    sizes = [have.shape[a] for a in spec.lhs_spec[2:]]
+    if not len(size) == len(strides) == len(base) == len(dilation) == len(sizes):
+        raise ShapeError("each spatial axis needs an entry", op=op, lhs=have, filter_shape=size)
+    if _is_word(padding):
+        reach = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
+        pairs = tuple(padtype_to_pads(sizes, reach, strides, padding))
+    else:
+        pairs = padding_pairs(padding, op)
+    window = Window(size, strides, pairs, base, dilation)
+    places = window.out_shape(sizes)
+    x = permute(lhs, spec.lhs_spec)
+    gaps = [(0, 0, 0), (0, 0, 0)]
+    gaps += [(*pair, d - 1) for pair, d in zip(pairs, base, strict=True)]
+    x = pad(x, np.zeros((), have.dtype), gaps)
+    batch, features = type_of(x).shape[:2]
+    parts = []
+    for place in itertools.product(*map(range, size)):
+        start = [k * d for k, d in zip(place, dilation, strict=True)]
+        limit = [
+            a + (m - 1) * s + 1 if m else a for a, m, s in zip(start, places, strides, strict=True)
+        ]
+        part = slice_p.bind(
+            x,
+            starts=(0, 0, *start),
+            limits=(batch, features, *limit),
+            strides=(1, 1, *strides),
+        )
+        parts.append(reshape(part, (batch, features, 1, *places)))
+    y = reshape(concatenate(parts, 2), (batch, features * math.prod(size), *places))
+    y = permute(y, [spec.out_spec.index(k) for k in range(have.ndim)])
+    wanted = preferred_dtype(preferred_element_type)
+    return y if wanted is None else convert_element_type(y, wanted)
+
+
+def conv_general_dilated_local(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: Any,
+    filter_shape: Sequence[int],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    precision: PrecisionLike = None,
+) -> Any:
+    """A convolution with another kernel at each place.
+
+    rhs has the result's spatial sizes along its spatial axes; its input feature axis counts the
+    features of lhs, and for each the elements of a window of filter_shape. Other arguments as in
+    conv_general_dilated.
+    """
+    spec = conv_dimension_numbers(type_of(lhs).shape, type_of(rhs).shape, dimension_numbers)
+    patches = conv_general_dilated_patches(
+        lhs, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers
+    )
+    lhs_spec, rhs_spec, out_spec = spec
+    y = dot_general(
+        patches,
+        rhs,
+        (((out_spec[1],), (rhs_spec[1],)), (out_spec[2:], rhs_spec[2:])),
+        precision,
+    )
+    # y has axes (spatial..., batch, feature).
+    order = (*out_spec[2:], *out_spec[:2])
+    return permute(y, [order.index(k) for k in range(len(order))])
+
+
+def conv_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Any,
+    batch_group_count: int = 1,
+) -> tuple[int, ...]:
+    """The shape of conv's result for operands of the given shapes."""
+    return _shape(lhs_shape, rhs_shape, strides, pads, None, batch_group_count)
+
+
+def conv_general_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    dimension_numbers: Any,
+) -> tuple[int, ...]:
+    """The shape of conv_general_dilated's result for operands of the given shapes."""
+    return _shape(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers, 1)
+
+
+def _shape(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    padding: Any,
+    dimension_numbers: Any,
+    batch_group_count: int,
+) -> tuple[int, ...]:
+    spec = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    sizes = [lhs_shape[a] for a in spec.lhs_spec[2:]]
+    kernel = [rhs_shape[a] for a in spec.rhs_spec[2:]]
+    pairs = (
+        tuple(padtype_to_pads(sizes, kernel, strides, padding))
+        if _is_word(padding)
+        else padding_pairs(padding, "conv_general_shape_tuple")
+    )
+    ones = (1,) * len(sizes)
+    return _out_shape(
+        ArrayType(lhs_shape, dtypes.float32),
+        ArrayType(rhs_shape, dtypes.float32),
+        window_strides=tuple(strides),
+        padding=pairs,
+        lhs_dilation=ones,
+        rhs_dilation=ones,
+        dimension_numbers=spec,
+        feature_group_count=1,
+        batch_group_count=batch_group_count,
+    )
+
+
+__all__ = [
+    "ConvDimensionNumbers",
+    "conv",
+    "conv_dimension_numbers",
+    "conv_general_dilated",
+    "conv_general_dilated_local",
+    "conv_general_dilated_patches",
+    "conv_general_permutations",
+    "conv_general_shape_tuple",
+    "conv_shape_tuple",
+    "conv_transpose",
+    "conv_with_general_padding",
+    "padtype_to_pads",
+]
