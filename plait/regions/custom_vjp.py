@@ -262,14 +262,19 @@ def _trace_rules(
     return programs[0], captured, closed
 
 
-class _ProgramForward(NamedTuple):
+class _ProgramForward:
     """Rules that were traced together with their function."""
 
-    forward: Program
-    backward: Program
-    captured: int
-    inexact: list[bool]
-    nonzero: list[bool]
+    def __init__(
+        self,
+        forward: Program,
+        backward: Program,
+        captured: int,
+        inexact: list[bool],
+        nonzero: list[bool],
+    ):
+        self.forward, self.backward, self.captured = forward, backward, captured
+        self.inexact, self.nonzero = inexact, nonzero
 
     def __call__(
         self, xs: Sequence[Any], nonzero: Sequence[bool]
@@ -286,12 +291,6 @@ class _ProgramForward(NamedTuple):
         out = run_program(self.backward, *residuals, *filled)
         pulled = merge(self.nonzero, out, [None] * self.nonzero.count(False))
         return [*[None] * self.captured, *pulled]
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
 
 
 class _RowsForward:

@@ -47,9 +47,11 @@ def trace(
     op: str,
     label: str,
     call: Callable[..., Any] | None = None,
+    key: Any = None,
     names: Callable[[], Sequence[str]] = tuple,
 ) -> Traced:
-    """Trace `function(*arguments)`, or `call(*arguments)`, which must depend on the function alone.
+    """Trace `function(*arguments)`, or `call(*arguments)`, which must depend on the function and
+    `key` alone.
 
     Kept as long as the function lives. `label` is what the function is called in messages, `names`
     gives the names of the leaves of the arguments.
@@ -70,7 +72,7 @@ def trace(
         )
         return (program, out[0]), captured
 
-    (program, shape), captured = stage_cached(function, (op, label, arguments), types, make)
+    (program, shape), captured = stage_cached(function, (op, label, arguments, key), types, make)
     return Traced(program, shape, captured)
 
 
