@@ -19,6 +19,7 @@ from plait.core import dtypes
 from plait.core.program import Program, Var, run_program, sub_programs
 from plait.core.stage import stage
 from plait.core.types import ArrayType
+from plait.errors import ArgumentError, DonatedError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
 from plait.interpreters.simplify import simplify
@@ -40,6 +41,10 @@ from plait.runtime.placement import (
 buf_of = attrgetter("buf")
 sig_of = attrgetter("sig")
 Signature = ArrayType | Placed
+
+
+class DonatedTwiceError(DonatedError, ArgumentError):
+    """An array is donated and is another argument of the same call."""
 
 
 class Compiled:
@@ -77,6 +82,8 @@ class Compiled:
 
     def run(self, args: Sequence[Array]) -> list[Array]:
         """The results as Arrays. Raises DonatedError, OutOfMemory and what a callback raised."""
+        if self.donated:
+            self.check_shared(args)
         try:
             if self.feeders is None:
                 bufs = [*self.captured, *map(buf_of, args)]
@@ -102,6 +109,21 @@ class Compiled:
             arg = args[k]
             if type(arg.buf) is not Taken and xla.is_deleted(arg.buf):
                 arg.buf = Taken(f"the call of {self.name}, which donates it")
+
+    def check_shared(self, args: Sequence[Array]) -> None:
+        """Raise DonatedTwiceError if a donated buffer is an argument a second time."""
+        first: dict[int, int] = {}
+        for k, arg in enumerate(args):
+            j = first.setdefault(id(arg.buf), k)
+            if j != k and (j in self.donated or k in self.donated):
+                n = len(self.captured)
+                names = [self.names[n + i] if self.names else f"argument {i}" for i in (j, k)]
+                raise DonatedTwiceError(
+                    f"the arguments {names[0]} and {names[1]} are one array, and it is donated",
+                    op=self.name,
+                    array=arg.type,
+                    fix="pass a copy (jnp.copy(x)) for one of them, or do not donate it",
+                )
 
     def failure(self, error: Exception, args: Sequence[Array]) -> Exception:
         """The error to raise for one that XLA raised."""
@@ -132,6 +154,8 @@ def compile_program(
     """
     placements = [placement_of(s) for s in signatures]
     n = len(captured)
+    if state.debug_nans or state.debug_infs:
+        donated = ()  # the search for the op that made a NaN needs the arguments
     devices = gang_devices(program)
     if devices:
         return _compile_gang(program, captured, placements, donated, devices)

@@ -34,7 +34,7 @@ from plait.transforms.arguments import (
     indices,
     positional_names,
 )
-from plait.transforms.transformed import Transformed
+from plait.transforms.compiled import CompilesWhole
 from plait.transforms.vmap import vmap
 
 
@@ -126,7 +126,7 @@ def grad(
     return _Grad(fun, argnums, has_aux, holomorphic, allow_int, tuple(reduce_axes), False)
 
 
-class _Grad(Transformed):
+class _Grad(CompilesWhole):
     kind = "grad"
 
     def __init__(self, fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, with_value):
@@ -143,6 +143,8 @@ class _Grad(Transformed):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         numbers = self._resolve(len(args))
+        if not self.allow_int and (whole := self.whole()) is not None:
+            return whole(*args, **kwargs)
         chosen = tuple(args[k] for k in numbers)
         leaves, structure = tree.flatten(chosen)
         self._check_inputs(leaves, args, numbers)
@@ -512,7 +514,7 @@ def _basis(types: Sequence[ArrayType], k: int) -> Any:
     return as_array(eye.reshape((t.size, *t.shape)))
 
 
-class _Jacobian(Transformed):
+class _Jacobian(CompilesWhole):
     """jacfwd and jacrev."""
 
     def __init__(self, fun, argnums, has_aux, holomorphic, allow_int, forward):
@@ -526,6 +528,8 @@ class _Jacobian(Transformed):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         numbers = _Grad._resolve(self, len(args))  # type: ignore[arg-type]
+        if not self.allow_int and (whole := self.whole()) is not None:
+            return whole(*args, **kwargs)
         chosen = tuple(args[k] for k in numbers)
         leaves, structure = tree.flatten(chosen)
         _Grad._check_inputs(self, leaves, args, numbers)  # type: ignore[arg-type]

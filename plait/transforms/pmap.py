@@ -210,7 +210,7 @@ class PmapFunction(JitFunction):
                     op="pmap",
                     function=function_source(self.fun),
                     result=body.out_types[k],
-                    starts_to_vary=found.reason(k),
+                    starts_to_vary=str(found.reason(k, self.axis_name)),
                     fix="combine it over the axis first (lax.pmean, lax.psum, lax.all_gather), or "
                     "give it an axis in out_axes",
                 )

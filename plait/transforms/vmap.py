@@ -25,10 +25,10 @@ from plait.transforms.arguments import (
     spread_in_axes,
     spread_out_axes,
 )
-from plait.transforms.transformed import Transformed
+from plait.transforms.compiled import CompilesWhole
 
 
-class _Vmap(Transformed):
+class _Vmap(CompilesWhole):
     kind = "vmap"
 
     def __init__(self, fun, in_axes, out_axes, axis_name, axis_size):
@@ -38,6 +38,8 @@ class _Vmap(Transformed):
         self.axis_name, self.axis_size = axis_name, axis_size
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (whole := self.whole()) is not None:
+            return whole(*args, **kwargs)
         leaves, structure = tree.flatten((args, kwargs))
         axes = spread_in_axes(self.in_axes, args, kwargs, "vmap")
 

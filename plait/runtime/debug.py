@@ -1,0 +1,90 @@
+"""debug_nans and debug_infs: find the op that made the first NaN or infinity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.config import override, state
+from plait.core import dtypes
+from plait.core.program import Equation, Program, Var
+from plait.errors import NanError
+from plait.regions.call import call_p
+from plait.runtime.array import Array
+from plait.runtime.placement import Placement
+
+
+def _bad(x: Any) -> np.ndarray | None:
+    """Where an array has a value that is looked for, or None if nowhere."""
+    if x.dtype not in dtypes.INEXACT:
+        return None
+    value = np.asarray(x.host() if type(x) is Array else x)
+    if value.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64, *dtypes.COMPLEX):
+        value = value.astype(np.float32)
+    found = np.zeros(value.shape, bool)
+    if state.debug_nans:
+        found |= np.isnan(value)
+    if state.debug_infs:
+        found |= np.isinf(value)
+    return found if found.any() else None
+
+
+def check_results(compiled: Any, args: Sequence[Array], results: Sequence[Array]) -> None:
+    """Raise NanError naming the op, the user's line, and the device and position of the value."""
+    for result in results:
+        found = _bad(result)
+        if found is None:
+            continue
+        program = compiled.program
+        culprit = _search(program, args, compiled.captured) if compiled.feeders is None else None
+        position = tuple(int(k) for k in np.argwhere(found)[0])
+        raise NanError(
+            f"{_word(result, position)} came out of "
+            + (culprit.op.name if culprit else compiled.name),
+            op=compiled.name if culprit and culprit.op.name != compiled.name else None,
+            result=result.type,
+            position=position,
+            device=_device(result.placement, result, position),
+            where=str(culprit.source) if culprit and culprit.source else None,
+            fix="guard the operand (jnp.where on the input of the op), or switch debug_nans off",
+        )
+
+
+def _word(result: Array, position: tuple[int, ...]) -> str:
+    value = np.asarray(result.host())[position]
+    return "a NaN" if np.isnan(value) else "an infinity"
+
+
+def _device(placement: Placement | None, x: Array, position: tuple[int, ...]) -> str | None:
+    if placement is None or len(placement.devices) < 2:
+        return None
+    for k, (device, index) in enumerate(placement.parts(x.type)):
+        inside = zip(position, index, x.shape, strict=True)
+        if all(p in range(*s.indices(n)) for p, s, n in inside):
+            return f"{device} (number {k} of the map)"
+    return None
+
+
+def _search(program: Program, args: Sequence[Any], captured: Sequence[Any]) -> Equation | None:
+    """The first equation that makes a bad value, by running the program op by op."""
+    watched = {"debug_nans": state.debug_nans, "debug_infs": state.debug_infs}
+    with override(debug_nans=False, debug_infs=False):
+        values = [Array(b, v.type, v.type) for b, v in zip(captured, program.inputs, strict=False)]
+        return _first(program, [*values, *args], watched)
+
+
+def _first(program: Program, args: Sequence[Any], watched: dict[str, bool]) -> Equation | None:
+    env: dict[Var, Any] = dict(zip(program.inputs, args, strict=True))
+    for eqn in program.equations:
+        xs = [env[a] if type(a) is Var else a.value for a in eqn.inputs]
+        ys = eqn.op.bind(*xs, **eqn.params)
+        ys = tuple(ys) if eqn.op.multiple_results else (ys,)
+        with override(**watched):
+            bad = any(_bad(y) is not None for y in ys)
+        if bad:
+            inner = _first(eqn.params["program"], xs, watched) if eqn.op is call_p else None
+            return inner or eqn
+        env.update(zip(eqn.outputs, ys, strict=True))
+    return None
