@@ -401,7 +401,7 @@ class ScatterApply(Scatter):
     """The scatter that applies a function of one scalar to the elements it reaches.
 
     `updates` gives the shape of the windows only. `program` is the function. An element that is
-    reached twice has it applied twice.
+    reached twice has it applied twice. Like the regions it has no samples: a Program is of one dtype.
     """
 
     name = "scatter_apply"
@@ -447,15 +447,6 @@ class ScatterApply(Scatter):
         _, t = run_program(rows, *flat)
         t = reshape(t, type_of(updates).shape)
         return y, scatter_p.bind(ts[0], indices, t, **params)
-
-    def samples(self):
-        def double_and_one(x):
-            return [add(mul(x, x), np.ones((), type_of(x).dtype))]
-
-        for operands, params in _unique_samples():
-            operands = (operands[0], operands[1], np.zeros_like(operands[2]))
-            program, _ = stage(double_and_one, [ArrayType((), dtypes.float64)])
-            yield operands, {**params, "program": program}
 
 
 scatter_apply_p = register(ScatterApply())

@@ -538,7 +538,12 @@ def _start_scalar(start: Any, n: int, op: str, allow_negative: bool) -> Any:
     if isinstance(start, np.ndarray) and start.ndim == 0:
         start = start[()]
     if isinstance(start, int | np.integer) and not isinstance(start, bool):
-        index = int(start) + n if allow_negative and start < 0 else int(start)
+        index = int(start)
+        if index < 0 and not allow_negative:
+            raise ArgumentError(
+                f"start index {index} is negative, and allow_negative_indices is False", op=op
+            )
+        index += n if index < 0 else 0
         wide = dtypes.int32 if n < 2**31 else dtypes.int64
         # Positions beyond the end are clamped anyway: keep them in the dtype's range.
         return np.asarray(min(max(index, -1), n), wide)

@@ -13,7 +13,7 @@ from plait.config import override
 from plait.core import dtypes
 from plait.core.sample import real
 from plait.core.stage import stage
-from plait.core.types import ArrayType
+from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
@@ -255,6 +255,22 @@ def test_scatter_apply():
         )(x)
     with pytest.raises(ArgumentError, match="outside"):
         put.scatter_apply(x, indices, lambda v: mul(v, f32(1)[0:1]), dims, update_shape=(4,))
+
+
+def test_scatter_apply_batched_and_by_its_meaning():
+    x, dims = f32(2, 6), S((), (0,), (0,))
+    indices = np.array([[[4], [0], [9]], [[1], [-1], [2]]], np.int32)
+
+    def f(x, i):
+        return put.scatter_apply(x, i, sin, dims, update_shape=(3,))
+
+    want = x.copy()
+    for row, column in ((0, 4), (0, 0), (1, 1), (1, 2)):
+        want[row, column] = np.sin(want[row, column])
+    near(jax.vmap(f)(x, indices), want)
+    program, _ = stage(lambda x, i: [f(x, i)], [type_of(x[0]), type_of(indices[0])])
+    eqn = program.equations[-1]
+    near(eqn.op.numpy(x[0], indices[0], np.zeros(3, np.float32), **eqn.params), want[0])
 
 
 # --- derivatives

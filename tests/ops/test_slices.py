@@ -232,8 +232,10 @@ def test_negative_starts_count_from_the_end():
         same(lax.dynamic_slice(x, (start,), (3,)), want)
         same(jax.jit(lambda s: lax.dynamic_slice(x, (s,), (3,)))(np.int32(start)), want)
         same(lax.dynamic_slice(x, (np.int8(start),), (3,)), want)
-        kept = lax.dynamic_slice(x, (start,), (3,), allow_negative_indices=False)
-        same(kept, x[:3])
+        raw = jax.jit(lambda s: lax.dynamic_slice(x, (s,), (3,), allow_negative_indices=False))
+        same(raw(np.int32(start)), x[:3])
+        with pytest.raises(ArgumentError):
+            lax.dynamic_slice(x, (start,), (3,), allow_negative_indices=False)
 
 
 def test_huge_python_ints_clamp():
