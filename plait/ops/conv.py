@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -14,20 +12,18 @@ from plait.core.primitive import LinearOperand, Primitive, register, zeros_of
 from plait.core.sample import complex_, integers, real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from plait.hlo.types import array_i64, dense_i64
 from plait.ops.arithmetic import add, convert_element_type
-from plait.ops.axes import move_axis, permute, reshape, rev
+from plait.ops.axes import move_axis, reshape, rev
+from plait.ops.conv_lower import Conv, lower_convolution
 from plait.ops.dot import (
     PrecisionLike,
     canonical_precision,
     compute_dtype,
-    dot_general,
-    precision_text,
     preferred_dtype,
     product_dtype,
     result_dtype,
 )
-from plait.ops.slices import concatenate, ints, pad, slice_p
+from plait.ops.slices import ints
 from plait.ops.window_shape import Window, padding_pairs, padtype_to_pads, windows_of
 
 
@@ -63,7 +59,7 @@ class ConvGeneralDilated(Primitive):
                 rhs=rhs,
                 fix="convert one with lax.convert_element_type",
             )
-        return ArrayType(_out_shape(lhs, rhs, **params), dtype)
+        return ArrayType(out_shape(lhs, rhs, **params), dtype)
 
     def numpy(self, lhs, rhs, *, preferred_element_type, **params):
         out = self.type(
@@ -140,8 +136,18 @@ class ConvGeneralDilated(Primitive):
             return b.full(out.shape, 0, out.dtype)
         wide = compute_dtype(b.platform, lhs.dtype, rhs.dtype, out.dtype)
         carried = wide if b.platform == "cpu" else out.dtype
-        y = convolution(
-            b, b.convert(lhs, wide), b.convert(rhs, wide), out.shape, carried, precision, **params
+        conv = Conv(
+            params["window_strides"],
+            params["padding"],
+            params["lhs_dilation"],
+            params["rhs_dilation"],
+            *params["dimension_numbers"],
+            params["feature_group_count"],
+            params["batch_group_count"],
+            precision,
+        )
+        y = lower_convolution(
+            b, b.convert(lhs, wide), b.convert(rhs, wide), out.shape, carried, conv
         )
         return b.convert(y, out.dtype)
 
@@ -192,7 +198,7 @@ class ConvGeneralDilated(Primitive):
 conv_general_dilated_p = register(ConvGeneralDilated())
 
 
-def _out_shape(
+def out_shape(
     lhs: ArrayType,
     rhs: ArrayType,
     *,
@@ -248,50 +254,6 @@ def _out_shape(
     for axis, n in zip(dimension_numbers.out_spec, sizes, strict=True):
         out[axis] = n
     return tuple(out)
-
-
-def convolution(
-    b: Any,
-    lhs: Any,
-    rhs: Any,
-    shape: Sequence[int],
-    dtype: Any,
-    precision: Any,
-    *,
-    window_strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    lhs_dilation: tuple[int, ...],
-    rhs_dilation: tuple[int, ...],
-    dimension_numbers: ConvDimensionNumbers,
-    feature_group_count: int,
-    batch_group_count: int,
-) -> Any:
-    """StableHLO's convolution."""
-
-    def axes(spec: Sequence[int], first: str, second: str) -> str:
-        names = [""] * len(spec)
-        for k, axis in enumerate(spec):
-            names[axis] = (first, second)[k] if k < 2 else str(k - 2)
-        return f"[{', '.join(names)}]"
-
-    lhs_spec, rhs_spec, out_spec = dimension_numbers
-    numbers = (
-        f"#stablehlo.conv<{axes(lhs_spec, 'b', 'f')}x{axes(rhs_spec, 'o', 'i')}"
-        f"->{axes(out_spec, 'b', 'f')}>"
-    )
-    attributes = (
-        f"batch_group_count = {batch_group_count} : i64, dimension_numbers = {numbers}, "
-        f"feature_group_count = {feature_group_count} : i64, "
-        f"lhs_dilation = {array_i64(lhs_dilation)}, "
-        f"padding = {dense_i64(np.asarray(padding, np.int64).reshape(-1, 2))}, "
-        f"rhs_dilation = {array_i64(rhs_dilation)}, window_strides = {array_i64(window_strides)}"
-    )
-    return b.op(
-        "convolution",
-        (lhs, rhs),
-        ArrayType(shape, dtype),
-        attributes + precision_text(precision),
-    )
 
 
 # --- axes that merge and part: groups
@@ -524,7 +486,7 @@ def conv_general_dilated(
     strides = ints(window_strides, op, "window_strides")
     base = ones if lhs_dilation is None else ints(lhs_dilation, op, "lhs_dilation")
     dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
-    if _is_word(padding):
+    if is_word(padding):
         if any(n > 1 for n in base):
             raise ArgumentError(
                 "a word for the padding does not go with lhs_dilation",
@@ -562,7 +524,8 @@ def conv_general_dilated(
     )
 
 
-def _is_word(padding: Any) -> bool:
+def is_word(padding: Any) -> bool:
+    """Whether padding is "SAME" or "VALID", as text or as an enum's member."""
     return isinstance(padding, str) or hasattr(padding, "name")
 
 
@@ -608,246 +571,12 @@ def conv_with_general_padding(
     )
 
 
-_TRANSPOSED_LAYOUTS = {
-    2: ("NC", "IO", "NC"),
-    3: ("NHC", "HIO", "NHC"),
-    4: ("NHWC", "HWIO", "NHWC"),
-    5: ("NHWDC", "HWDIO", "NHWDC"),
-}
-
-
-def conv_transpose(
-    lhs: Any,
-    rhs: Any,
-    strides: Sequence[int],
-    padding: Any,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    transpose_kernel: bool = False,
-    precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
-    use_consistent_padding: bool = False,
-) -> Any:
-    """Convolution with fractional strides: the spatial axes grow by the strides.
-
-    padding "SAME" gives size * stride elements, "VALID" all that the kernel touches, as of the
-    convolution whose gradient this resembles. Pairs (low, high) are put around the dilated lhs; with
-    use_consistent_padding they too are those of that convolution. dimension_numbers is
-    ("NHWC", "HWIO", "NHWC") (or alike for other ranks) by default. With transpose_kernel the kernel
-    is flipped and its features change places, which gives exactly the gradient.
-    """
-    op = "conv_transpose"
-    left, right = type_of(lhs), type_of(rhs)
-    if dimension_numbers is None:
-        if left.ndim not in _TRANSPOSED_LAYOUTS:
-            raise ArgumentError(
-                "there is no default for dimension_numbers with so many axes", op=op, lhs=left
-            )
-        dimension_numbers = _TRANSPOSED_LAYOUTS[left.ndim]
-    spec = conv_dimension_numbers(left.shape, right.shape, dimension_numbers)
-    ones = (1,) * (left.ndim - 2)
-    strides = ints(strides, op, "strides")
-    dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
-    kernel = [right.shape[a] for a in spec.rhs_spec[2:]]
-    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
-    if _is_word(padding):
-        kind = getattr(padding, "name", padding).upper()
-        if kind not in ("SAME", "VALID"):
-            raise ArgumentError(
-                "padding is 'SAME', 'VALID' or a pair (low, high) for each spatial axis",
-                op=op,
-                padding=padding,
-            )
-        pairs = tuple(_grown(k, s, kind) for k, s in zip(reach, strides, strict=True))
-    else:
-        pairs = padding_pairs(padding, op)
-        if use_consistent_padding:
-            pairs = tuple((k - 1 - a, k - 1 - z) for k, (a, z) in zip(reach, pairs, strict=True))
-    if transpose_kernel:
-        rhs = rev(rhs, spec.rhs_spec[2:])
-        order = list(range(right.ndim))
-        out, inner = spec.rhs_spec[:2]
-        order[out], order[inner] = inner, out
-        rhs = permute(rhs, order)
-    return conv_general_dilated(
-        lhs,
-        rhs,
-        ones,
-        pairs,
-        strides,
-        dilation,
-        spec,
-        precision=precision,
-        preferred_element_type=preferred_element_type,
-    )
-
-
-def _grown(reach: int, stride: int, kind: str) -> tuple[int, int]:
-    """The padding of the dilated input whose result has the size that SAME or VALID promises."""
-    if kind == "SAME":
-        total = reach + stride - 2
-        low = reach - 1 if stride > reach - 1 else -(-total // 2)
-    else:
-        total = reach + stride - 2 + max(reach - stride, 0)
-        low = reach - 1
-    return low, total - low
-
-
-def conv_general_dilated_patches(
-    lhs: Any,
-    filter_shape: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Any,
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: PrecisionLike = None,
-    preferred_element_type: Any = None,
-) -> Any:
-    """The windows a kernel of filter_shape would see, laid out along the feature axis.
-
-    The feature axis of the result counts the features of lhs, and for each the elements of a window
-    in the kernel's order. Other arguments as in conv_general_dilated; values are copied, not
-    multiplied, so that precision has no effect.
-    """
-    op = "conv_general_dilated_patches"
-    have = type_of(lhs)
-    size = ints(filter_shape, op, "filter_shape")
-    spec = conv_dimension_numbers(have.shape, (1,) * have.ndim, dimension_numbers)
-    strides = ints(window_strides, op, "window_strides")
-    ones = (1,) * len(size)
-    base = ones if lhs_dilation is None else ints(lhs_dilation, op, "lhs_dilation")
-    dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
-    sizes = [have.shape[a] for a in spec.lhs_spec[2:]]
-    if not len(size) == len(strides) == len(base) == len(dilation) == len(sizes):
-        raise ShapeError("each spatial axis needs an entry", op=op, lhs=have, filter_shape=size)
-    if _is_word(padding):
-        reach = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
-        pairs = tuple(padtype_to_pads(sizes, reach, strides, padding))
-    else:
-        pairs = padding_pairs(padding, op)
-    window = Window(size, strides, pairs, base, dilation)
-    places = window.out_shape(sizes)
-    x = permute(lhs, spec.lhs_spec)
-    gaps = [(0, 0, 0), (0, 0, 0)]
-    gaps += [(*pair, d - 1) for pair, d in zip(pairs, base, strict=True)]
-    x = pad(x, np.zeros((), have.dtype), gaps)
-    batch, features = type_of(x).shape[:2]
-    parts = []
-    for place in itertools.product(*map(range, size)):
-        start = [k * d for k, d in zip(place, dilation, strict=True)]
-        limit = [
-            a + (m - 1) * s + 1 if m else a for a, m, s in zip(start, places, strides, strict=True)
-        ]
-        part = slice_p.bind(
-            x,
-            starts=(0, 0, *start),
-            limits=(batch, features, *limit),
-            strides=(1, 1, *strides),
-        )
-        parts.append(reshape(part, (batch, features, 1, *places)))
-    y = reshape(concatenate(parts, 2), (batch, features * math.prod(size), *places))
-    y = permute(y, [spec.out_spec.index(k) for k in range(have.ndim)])
-    wanted = preferred_dtype(preferred_element_type)
-    return y if wanted is None else convert_element_type(y, wanted)
-
-
-def conv_general_dilated_local(
-    lhs: Any,
-    rhs: Any,
-    window_strides: Sequence[int],
-    padding: Any,
-    filter_shape: Sequence[int],
-    lhs_dilation: Sequence[int] | None = None,
-    rhs_dilation: Sequence[int] | None = None,
-    dimension_numbers: Any = None,
-    precision: PrecisionLike = None,
-) -> Any:
-    """A convolution with another kernel at each place.
-
-    rhs has the result's spatial sizes along its spatial axes; its input feature axis counts the
-    features of lhs, and for each the elements of a window of filter_shape. Other arguments as in
-    conv_general_dilated.
-    """
-    spec = conv_dimension_numbers(type_of(lhs).shape, type_of(rhs).shape, dimension_numbers)
-    patches = conv_general_dilated_patches(
-        lhs, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers
-    )
-    lhs_spec, rhs_spec, out_spec = spec
-    y = dot_general(
-        patches,
-        rhs,
-        (((out_spec[1],), (rhs_spec[1],)), (out_spec[2:], rhs_spec[2:])),
-        precision,
-    )
-    # y has axes (spatial..., batch, feature).
-    order = (*out_spec[2:], *out_spec[:2])
-    return permute(y, [order.index(k) for k in range(len(order))])
-
-
-def conv_shape_tuple(
-    lhs_shape: Sequence[int],
-    rhs_shape: Sequence[int],
-    strides: Sequence[int],
-    pads: Any,
-    batch_group_count: int = 1,
-) -> tuple[int, ...]:
-    """The shape of conv's result for operands of the given shapes."""
-    return _shape(lhs_shape, rhs_shape, strides, pads, None, batch_group_count)
-
-
-def conv_general_shape_tuple(
-    lhs_shape: Sequence[int],
-    rhs_shape: Sequence[int],
-    window_strides: Sequence[int],
-    padding: Any,
-    dimension_numbers: Any,
-) -> tuple[int, ...]:
-    """The shape of conv_general_dilated's result for operands of the given shapes."""
-    return _shape(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers, 1)
-
-
-def _shape(
-    lhs_shape: Sequence[int],
-    rhs_shape: Sequence[int],
-    strides: Sequence[int],
-    padding: Any,
-    dimension_numbers: Any,
-    batch_group_count: int,
-) -> tuple[int, ...]:
-    spec = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
-    sizes = [lhs_shape[a] for a in spec.lhs_spec[2:]]
-    kernel = [rhs_shape[a] for a in spec.rhs_spec[2:]]
-    pairs = (
-        tuple(padtype_to_pads(sizes, kernel, strides, padding))
-        if _is_word(padding)
-        else padding_pairs(padding, "conv_general_shape_tuple")
-    )
-    ones = (1,) * len(sizes)
-    return _out_shape(
-        ArrayType(lhs_shape, dtypes.float32),
-        ArrayType(rhs_shape, dtypes.float32),
-        window_strides=tuple(strides),
-        padding=pairs,
-        lhs_dilation=ones,
-        rhs_dilation=ones,
-        dimension_numbers=spec,
-        feature_group_count=1,
-        batch_group_count=batch_group_count,
-    )
-
-
 __all__ = [
     "ConvDimensionNumbers",
     "conv",
     "conv_dimension_numbers",
     "conv_general_dilated",
-    "conv_general_dilated_local",
-    "conv_general_dilated_patches",
     "conv_general_permutations",
-    "conv_general_shape_tuple",
-    "conv_shape_tuple",
-    "conv_transpose",
     "conv_with_general_padding",
     "padtype_to_pads",
 ]

@@ -1,0 +1,262 @@
+"""What is made of convolutions: transposed ones, patches, unshared kernels, result shapes."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, ShapeError
+from plait.ops.arithmetic import convert_element_type
+from plait.ops.axes import permute, reshape, rev
+from plait.ops.conv import (
+    conv_dimension_numbers,
+    conv_general_dilated,
+    is_word,
+    out_shape,
+)
+from plait.ops.dot import PrecisionLike, dot_general, preferred_dtype
+from plait.ops.slices import concatenate, ints, pad, slice_p
+from plait.ops.window_shape import Window, padding_pairs, padtype_to_pads
+
+_TRANSPOSED_LAYOUTS = {
+    2: ("NC", "IO", "NC"),
+    3: ("NHC", "HIO", "NHC"),
+    4: ("NHWC", "HWIO", "NHWC"),
+    5: ("NHWDC", "HWDIO", "NHWDC"),
+}
+
+
+def conv_transpose(
+    lhs: Any,
+    rhs: Any,
+    strides: Sequence[int],
+    padding: Any,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    transpose_kernel: bool = False,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+    use_consistent_padding: bool = False,
+) -> Any:
+    """Convolution with fractional strides: the spatial axes grow by the strides.
+
+    padding "SAME" gives size * stride elements, "VALID" all that the kernel touches, as of the
+    convolution whose gradient this resembles. Pairs (low, high) are put around the dilated lhs;
+    with use_consistent_padding they too are those of that convolution. dimension_numbers is
+    ("NHWC", "HWIO", "NHWC") (or alike for other ranks) by default. With transpose_kernel the kernel
+    is flipped and its features change places, which gives exactly the gradient.
+    """
+    op = "conv_transpose"
+    left, right = type_of(lhs), type_of(rhs)
+    if dimension_numbers is None:
+        if left.ndim not in _TRANSPOSED_LAYOUTS:
+            raise ArgumentError(
+                "there is no default for dimension_numbers with so many axes", op=op, lhs=left
+            )
+        dimension_numbers = _TRANSPOSED_LAYOUTS[left.ndim]
+    spec = conv_dimension_numbers(left.shape, right.shape, dimension_numbers)
+    ones = (1,) * (left.ndim - 2)
+    strides = ints(strides, op, "strides")
+    dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
+    kernel = [right.shape[a] for a in spec.rhs_spec[2:]]
+    reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
+    if is_word(padding):
+        kind = getattr(padding, "name", padding).upper()
+        if kind not in ("SAME", "VALID"):
+            raise ArgumentError(
+                "padding is 'SAME', 'VALID' or a pair (low, high) for each spatial axis",
+                op=op,
+                padding=padding,
+            )
+        pairs = tuple(_grown(k, s, kind) for k, s in zip(reach, strides, strict=True))
+    else:
+        pairs = padding_pairs(padding, op)
+        if use_consistent_padding:
+            pairs = tuple((k - 1 - a, k - 1 - z) for k, (a, z) in zip(reach, pairs, strict=True))
+    if transpose_kernel:
+        rhs = rev(rhs, spec.rhs_spec[2:])
+        order = list(range(right.ndim))
+        out, inner = spec.rhs_spec[:2]
+        order[out], order[inner] = inner, out
+        rhs = permute(rhs, order)
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        ones,
+        pairs,
+        strides,
+        dilation,
+        spec,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def _grown(reach: int, stride: int, kind: str) -> tuple[int, int]:
+    """The padding of the dilated input whose result has the size that SAME or VALID promises."""
+    if kind == "SAME":
+        total = reach + stride - 2
+        low = reach - 1 if stride > reach - 1 else -(-total // 2)
+    else:
+        total = reach + stride - 2 + max(reach - stride, 0)
+        low = reach - 1
+    return low, total - low
+
+
+def conv_general_dilated_patches(
+    lhs: Any,
+    filter_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    precision: PrecisionLike = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """The windows a kernel of filter_shape would see, laid out along the feature axis.
+
+    The feature axis of the result counts the features of lhs, and for each the elements of a window
+    in the kernel's order. Other arguments as in conv_general_dilated; values are copied, not
+    multiplied, so that precision has no effect.
+    """
+    op = "conv_general_dilated_patches"
+    have = type_of(lhs)
+    size = ints(filter_shape, op, "filter_shape")
+    spec = conv_dimension_numbers(have.shape, (1,) * have.ndim, dimension_numbers)
+    strides = ints(window_strides, op, "window_strides")
+    ones = (1,) * len(size)
+    base = ones if lhs_dilation is None else ints(lhs_dilation, op, "lhs_dilation")
+    dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
+    sizes = [have.shape[a] for a in spec.lhs_spec[2:]]
+    if not len(size) == len(strides) == len(base) == len(dilation) == len(sizes):
+        raise ShapeError("each spatial axis needs an entry", op=op, lhs=have, filter_shape=size)
+    if is_word(padding):
+        reach = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
+        pairs = tuple(padtype_to_pads(sizes, reach, strides, padding))
+    else:
+        pairs = padding_pairs(padding, op)
+    window = Window(size, strides, pairs, base, dilation)
+    places = window.out_shape(sizes)
+    x = permute(lhs, spec.lhs_spec)
+    gaps = [(0, 0, 0), (0, 0, 0)]
+    gaps += [(*pair, d - 1) for pair, d in zip(pairs, base, strict=True)]
+    x = pad(x, np.zeros((), have.dtype), gaps)
+    batch, features = type_of(x).shape[:2]
+    parts = []
+    for place in itertools.product(*map(range, size)):
+        start = [k * d for k, d in zip(place, dilation, strict=True)]
+        limit = [
+            a + (m - 1) * s + 1 if m else a for a, m, s in zip(start, places, strides, strict=True)
+        ]
+        part = slice_p.bind(
+            x,
+            starts=(0, 0, *start),
+            limits=(batch, features, *limit),
+            strides=(1, 1, *strides),
+        )
+        parts.append(reshape(part, (batch, features, 1, *places)))
+    y = reshape(concatenate(parts, 2), (batch, features * math.prod(size), *places))
+    y = permute(y, [spec.out_spec.index(k) for k in range(have.ndim)])
+    wanted = preferred_dtype(preferred_element_type)
+    return y if wanted is None else convert_element_type(y, wanted)
+
+
+def conv_general_dilated_local(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: Any,
+    filter_shape: Sequence[int],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    precision: PrecisionLike = None,
+) -> Any:
+    """A convolution with another kernel at each place.
+
+    rhs has the result's spatial sizes along its spatial axes; its input feature axis counts the
+    features of lhs, and for each the elements of a window of filter_shape. Other arguments as in
+    conv_general_dilated.
+    """
+    spec = conv_dimension_numbers(type_of(lhs).shape, type_of(rhs).shape, dimension_numbers)
+    patches = conv_general_dilated_patches(
+        lhs, filter_shape, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers
+    )
+    _, rhs_spec, out_spec = spec
+    y = dot_general(
+        patches,
+        rhs,
+        (((out_spec[1],), (rhs_spec[1],)), (out_spec[2:], rhs_spec[2:])),
+        precision,
+    )
+    # y has axes (spatial..., batch, feature).
+    order = (*out_spec[2:], *out_spec[:2])
+    return permute(y, [order.index(k) for k in range(len(order))])
+
+
+def conv_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: Any,
+    batch_group_count: int = 1,
+) -> tuple[int, ...]:
+    """The shape of conv's result for operands of the given shapes."""
+    return _shape(lhs_shape, rhs_shape, strides, pads, None, batch_group_count)
+
+
+def conv_general_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    dimension_numbers: Any,
+) -> tuple[int, ...]:
+    """The shape of conv_general_dilated's result for operands of the given shapes."""
+    return _shape(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers, 1)
+
+
+def _shape(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    padding: Any,
+    dimension_numbers: Any,
+    batch_group_count: int,
+) -> tuple[int, ...]:
+    spec = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    sizes = [lhs_shape[a] for a in spec.lhs_spec[2:]]
+    kernel = [rhs_shape[a] for a in spec.rhs_spec[2:]]
+    pairs = (
+        tuple(padtype_to_pads(sizes, kernel, strides, padding))
+        if is_word(padding)
+        else padding_pairs(padding, "conv_general_shape_tuple")
+    )
+    ones = (1,) * len(sizes)
+    return out_shape(
+        ArrayType(lhs_shape, dtypes.float32),
+        ArrayType(rhs_shape, dtypes.float32),
+        window_strides=tuple(strides),
+        padding=pairs,
+        lhs_dilation=ones,
+        rhs_dilation=ones,
+        dimension_numbers=spec,
+        feature_group_count=1,
+        batch_group_count=batch_group_count,
+    )
+
+
+__all__ = [
+    "conv_general_dilated_local",
+    "conv_general_dilated_patches",
+    "conv_general_shape_tuple",
+    "conv_shape_tuple",
+    "conv_transpose",
+]
