@@ -401,7 +401,7 @@ class ScatterApply(Scatter):
     """The scatter that applies a function of one scalar to the elements it reaches.
 
     `updates` gives the shape of the windows only. `program` is the function. An element that is
-    reached twice has it applied twice. Like the regions it has no samples: a Program is of one dtype.
+    reached twice has it applied twice. It has no samples, as a Program is of one dtype.
     """
 
     name = "scatter_apply"
