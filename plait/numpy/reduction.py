@@ -589,13 +589,45 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return ufuncs.multiply(0.5, sum(ufuncs.multiply(steps, ufuncs.add(upper, lower)), axis))
 
 
+# --- comparisons of whole arrays
+
+
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
+    """Whether all elements are close; see `isclose`."""
+    return all(ufuncs.isclose(a, b, rtol, atol, equal_nan))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether two arrays have one shape and equal elements."""
+    a1, a2 = value("array_equal", a1), value("array_equal", a2, 1)
+    if a1.shape != a2.shape:
+        return value("array_equal", np.asarray(False))
+    same = ufuncs.equal(a1, a2)
+    if equal_nan:
+        same = ufuncs.logical_or(same, ufuncs.logical_and(ufuncs.isnan(a1), ufuncs.isnan(a2)))
+    return all(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays broadcast and then have equal elements."""
+    a1, a2 = value("array_equiv", a1), value("array_equiv", a2, 1)
+    try:
+        same = ufuncs.equal(a1, a2)
+    except ShapeError:
+        return value("array_equiv", np.asarray(False))
+    return all(same)
+
+
 __all__ = [
     "all",
+    "allclose",
     "amax",
     "amin",
     "any",
     "argmax",
     "argmin",
+    "array_equal",
+    "array_equiv",
     "average",
     "count_nonzero",
     "max",

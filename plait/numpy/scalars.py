@@ -76,7 +76,7 @@ complex64 = _scalar_type("complex64", np.complex64)
 complex128 = _scalar_type("complex128", np.complex128)
 # The widest ones: arrays get the 32-bit forms unless enable_x64 is on.
 int_, uint, float_, complex_ = int64, uint64, float64, complex128
-half, single, double = float16, float32, float64
+single, double = float32, float64
 csingle, cdouble = complex64, complex128
 
 dtype = np.dtype

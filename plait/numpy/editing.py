@@ -1,0 +1,143 @@
+"""Arrays with elements put in, left out or trimmed, at positions that are known."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import numpy as np
+
+from plait.core.dtypes import BOOL, INTEGER
+from plait.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ConcretizationTypeError,
+    OutOfRangeError,
+    ShapeError,
+)
+from plait.numpy.creation import asarray
+from plait.numpy.indexing import take
+from plait.numpy.manipulation import concatenate, moveaxis, ravel
+from plait.numpy.promotion import astype, axis_in, is_traced_or_device, known, value
+from plait.ops import axes as ops
+from plait.ops.slices import slice_in_dim
+
+
+def _positions(op: str, obj: Any, n: int, ends: int) -> np.ndarray:
+    """Static positions in 0..n-1+ends that an index of an axis of size n means."""
+    if isinstance(obj, builtins.slice):
+        return np.arange(n)[obj]
+    if is_traced_or_device(obj):
+        host = known(obj)
+        if host is None:
+            raise ConcretizationTypeError(
+                "the positions decide the shape of the result and must not be traced",
+                op=op,
+                obj=obj,
+            )
+        obj = host
+    places = np.asarray(obj)
+    if places.dtype in BOOL:
+        if places.shape != (n,):
+            raise ShapeError(f"a mask needs {n} elements", op=op, mask=places)
+        return np.nonzero(places)[0]
+    if not places.size:
+        return np.zeros(0, np.int64)
+    if places.dtype not in INTEGER:
+        raise ArgumentTypeError("positions are integers", op=op, obj=places)
+    if (places < -n).any() or (places >= n + ends).any():
+        raise OutOfRangeError(f"a position is outside of an axis of size {n}", op=op)
+    return np.where(places < 0, places + n, places)
+
+
+def delete(
+    arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
+) -> Any:
+    """Arr without the slices at some positions along an axis (flattened with None).
+
+    With assume_unique_indices the positions, all different, may be traced.
+    """
+    arr = value("delete", arr)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_in(axis, arr.ndim, "delete")
+    n = arr.shape[axis]
+    if assume_unique_indices and is_traced_or_device(obj) and known(obj) is None:
+        return _delete_traced(arr, obj, axis)
+    kept = np.ones(n, bool)
+    kept[_positions("delete", obj, n, 0).ravel()] = False
+    return take(arr, np.nonzero(kept)[0].astype(np.int32), axis=axis, mode="clip")
+
+
+def _delete_traced(arr: Any, obj: Any, axis: int) -> Any:
+    from plait.numpy.creation import ones
+    from plait.numpy.searching import nonzero
+
+    places = ravel(obj)
+    n = arr.shape[axis]
+    kept = ones(n, bool).at[places].set(False, mode="drop")
+    (chosen,) = nonzero(kept, size=n - places.shape[0])
+    return take(arr, chosen, axis=axis, mode="clip")
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """Arr with values put before some positions along an axis (flattened with None)."""
+    arr = value("insert", arr)
+    values = astype(value("insert", asarray(values), 2), arr.dtype)
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    axis = axis_in(axis, arr.ndim, "insert")
+    n = arr.shape[axis]
+    places = _positions("insert", obj, n, 1)
+    single = not places.ndim
+    places = places.reshape(-1)
+    if single or places.size == 1:
+        # One position takes all the values, a block of them.
+        if values.ndim < arr.ndim:
+            values = ops.reshape(values, (1,) * (arr.ndim - values.ndim) + values.shape)
+        if single:
+            values = moveaxis(values, 0, axis)
+        shape = list(arr.shape)
+        shape[axis] = values.shape[axis]
+        values = ops.broadcast_to(values, tuple(shape))
+        cut = int(places[0])
+        head, tail = slice_in_dim(arr, 0, cut, axis=axis), slice_in_dim(arr, cut, n, axis=axis)
+        return concatenate([head, values, tail], axis)
+    shape = list(arr.shape)
+    shape[axis] = places.size
+    values = ops.broadcast_to(values, tuple(shape))
+    order = np.argsort(places, kind="stable")
+    # Where each element of the result comes from: the array, or behind it, the values.
+    source = np.insert(np.arange(n), places[order], n + order)
+    both = concatenate([arr, values], axis)
+    return take(both, source.astype(np.int32), axis=axis, mode="clip")
+
+
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """A vector without the zeros at its front ("f") and back ("b")."""
+    filt = value("trim_zeros", asarray(filt))
+    host = known(filt)
+    if host is None:
+        raise ConcretizationTypeError(
+            "the zeros decide the shape of the result and must not be traced",
+            op="trim_zeros",
+            filt=filt,
+        )
+    if set(trim.lower()) - set("fb"):
+        raise ArgumentError("trim is 'f', 'b' or 'fb'", op="trim_zeros", trim=trim)
+    axes = range(filt.ndim) if axis is None else [axis_in(axis, filt.ndim, "trim_zeros")]
+    for k in axes:
+        others = tuple(j for j in range(host.ndim) if j != k)
+        there = np.nonzero((host != 0).any(axis=others) if others else host != 0)[0]
+        n = filt.shape[k]
+        start = int(there[0]) if len(there) else n
+        stop = int(there[-1]) + 1 if len(there) else n
+        start = start if "f" in trim.lower() else 0
+        stop = stop if "b" in trim.lower() else n
+        if not len(there):
+            start, stop = 0, 0
+        filt = slice_in_dim(filt, start, stop, axis=k)
+    return filt
+
+
+__all__ = ["delete", "insert", "trim_zeros"]

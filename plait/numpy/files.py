@@ -1,0 +1,56 @@
+"""Arrays in NumPy's files, and as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plait.numpy.creation import asarray
+
+
+def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
+    """Write an array to an .npy file."""
+    np.save(file, np.asarray(asarray(arr)), allow_pickle=allow_pickle)
+
+
+def savez(file: Any, *args: Any, **kwds: Any) -> None:
+    """Write several arrays to an .npz file, by name or as arr_0, arr_1, ..."""
+    np.savez(
+        file,
+        *(np.asarray(asarray(a)) for a in args),
+        **{k: np.asarray(asarray(a)) for k, a in kwds.items()},
+    )
+
+
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+    """Read an .npy file as an array, or open an .npz file."""
+    found = np.load(file, *args, **kwargs)
+    if not isinstance(found, np.ndarray):
+        return found
+    if found.dtype.kind == "V" and found.dtype.itemsize == 2 and found.dtype.names is None:
+        # NumPy forgets the names of ml_dtypes' dtypes; of two bytes there is only bfloat16.
+        import ml_dtypes
+
+        found = found.view(ml_dtypes.bfloat16)
+    return asarray(found)
+
+
+def array_repr(
+    arr: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
+    """The text NumPy shows for the array."""
+    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+
+
+def array_str(
+    a: Any,
+    max_line_width: int | None = None,
+    precision: int | None = None,
+    suppress_small: bool | None = None,
+) -> str:
+    """The elements of the array as text."""
+    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)

@@ -1,0 +1,222 @@
+"""Functions of functions: vectorize and apply_along_axis; numerical gradients."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from plait.core import dtypes
+from plait.core.dtypes import INEXACT
+from plait.core.types import type_of
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.numpy import ufuncs
+from plait.numpy.manipulation import concatenate, diff, expand_dims
+from plait.numpy.promotion import astype, axes_in, axis_in, broadcast_shapes, operand, value
+from plait.ops import axes as ops
+from plait.ops.slices import slice_in_dim
+
+_NAMES = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*,?)?\s*\)"
+_SIGNATURE = re.compile(
+    rf"^\s*{_NAMES}(?:\s*,\s*{_NAMES})*\s*->\s*{_NAMES}(?:\s*,\s*{_NAMES})*\s*$"
+)
+
+
+def _parse_signature(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    if not _SIGNATURE.match(signature):
+        raise ArgumentError(
+            f"{signature!r} is not a signature", op="vectorize", fix="for example '(n,m),(m)->(n)'"
+        )
+
+    def names(text: str) -> list[tuple[str, ...]]:
+        return [tuple(re.findall(r"\w+", group)) for group in re.findall(_NAMES, text)]
+
+    inputs, outputs = signature.split("->")
+    return names(inputs), names(outputs)
+
+
+def vectorize(
+    pyfunc: Callable[..., Any],
+    *,
+    excluded: Collection[int | str] = (),
+    signature: str | None = None,
+) -> Callable[..., Any]:
+    """A function of arrays that applies pyfunc to each element, or to the axes of a signature.
+
+    The arguments' other axes broadcast. A signature such as "(n,m),(m)->(n)" names the axes that
+    pyfunc sees. `excluded` lists arguments, by position or name, that are passed as they are.
+    """
+    if not all(isinstance(e, int | str) for e in excluded):
+        raise ArgumentTypeError("excluded holds positions and names", op="vectorize")
+    cores = None if signature is None else _parse_signature(signature)
+
+    @functools.wraps(pyfunc)
+    def vectorized(*args: Any, **kwargs: Any) -> Any:
+        mapped_names = [k for k in kwargs if k not in excluded]
+        positions = [i for i in range(len(args)) if i not in excluded]
+        if any(isinstance(e, int) and e >= len(args) for e in excluded):
+            raise ArgumentError("a position in excluded is no argument", op="vectorize")
+        if signature is not None and mapped_names:
+            raise ArgumentError(
+                "with a signature, arguments by name must be excluded", op="vectorize"
+            )
+
+        def of_arrays(*arrays: Any) -> Any:
+            every, named = list(args), dict(kwargs)
+            for i, x in zip(positions, arrays, strict=False):
+                every[i] = x
+            for k, x in zip(mapped_names, arrays[len(positions) :], strict=True):
+                named[k] = x
+            return pyfunc(*every, **named)
+
+        given = [args[i] for i in positions] + [kwargs[k] for k in mapped_names]
+        arrays = [value("vectorize", operand("vectorize", x, i)) for i, x in enumerate(given)]
+        return _mapped(of_arrays, arrays, cores)
+
+    return vectorized
+
+
+def _mapped(function: Callable[..., Any], arrays: list[Any], cores: Any) -> Any:
+    from plait.transforms.vmap import vmap
+
+    inputs = [()] * len(arrays) if cores is None else cores[0]
+    if len(inputs) != len(arrays):
+        raise ArgumentTypeError(
+            f"the signature has {len(inputs)} arguments, {len(arrays)} were given", op="vectorize"
+        )
+    sizes: dict[str, int] = {}
+    for x, names in zip(arrays, inputs, strict=True):
+        if x.ndim < len(names):
+            raise ShapeError(f"needs {len(names)} axes, {names}", op="vectorize", x=x)
+        for name, n in zip(names, x.shape[x.ndim - len(names) :], strict=True):
+            if sizes.setdefault(name, n) != n:
+                raise ShapeError(f"axis {name} has two sizes", op="vectorize", x=x)
+    outer = [x.shape[: x.ndim - len(names)] for x, names in zip(arrays, inputs, strict=True)]
+    whole = broadcast_shapes(*outer) if outer else ()
+
+    def checked(*xs: Any) -> Any:
+        y = function(*xs)
+        if cores is not None:
+            _check_results(y, cores[1], sizes)
+        return y
+
+    # The innermost vmap maps the last of the broadcast axes. Axes of size 1 that others stretch
+    # are left out, not repeated.
+    squeezed = []
+    axes_of = []
+    for x, shape in zip(arrays, outer, strict=True):
+        full = (1,) * (len(whole) - len(shape)) + shape
+        used = [n == m for n, m in zip(full, whole, strict=True)]
+        kept = tuple(n for n, u in zip(full, used, strict=True) if u)
+        squeezed.append(ops.reshape(x, (*kept, *x.shape[len(shape) :])))
+        axes_of.append(used)
+    vectorised = checked
+    for k in reversed(range(len(whole))):
+        in_axes = tuple(0 if used[k] else None for used in axes_of)
+        vectorised = vmap(vectorised, in_axes=in_axes)
+    return vectorised(*squeezed)
+
+
+def _check_results(y: Any, outputs: Sequence[tuple[str, ...]], sizes: dict[str, int]) -> None:
+    results = y if isinstance(y, tuple) else (y,)
+    if len(results) != len(outputs):
+        raise ArgumentTypeError(
+            f"the signature has {len(outputs)} results, the function {len(results)}", op="vectorize"
+        )
+    sizes = dict(sizes)
+    for r, names in zip(results, outputs, strict=True):
+        shape = type_of(r).shape
+        fits = len(shape) == len(names) and all(
+            sizes.setdefault(name, n) == n for name, n in zip(names, shape, strict=True)
+        )
+        if not fits:
+            raise ShapeError(f"a result has not the axes {names}", op="vectorize", result=r)
+
+
+def apply_along_axis(
+    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+) -> Any:
+    """A function of vectors applied to all vectors along an axis; its results take their place."""
+    from plait.transforms.vmap import vmap
+
+    arr = value("apply_along_axis", arr)
+    axis = axis_in(axis, arr.ndim, "apply_along_axis")
+
+    def function(v: Any) -> Any:
+        return func1d(v, *args, **kwargs)
+
+    before, after = axis, arr.ndim - axis - 1
+    for _ in range(after):
+        function = vmap(function, in_axes=1, out_axes=-1)
+    for _ in range(before):
+        function = vmap(function, in_axes=0, out_axes=0)
+    return function(arr)
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    """A function (array, axis) applied for one axis after the other."""
+    a = value("apply_over_axes", a)
+    for axis in axes_in(axes, a.ndim, "apply_over_axes"):
+        y = func(a, axis)
+        if y.ndim == a.ndim - 1:
+            y = expand_dims(y, axis)
+        if y.ndim != a.ndim:
+            raise ShapeError("the function changes the number of axes", op="apply_over_axes", a=a)
+        a = y
+    return a
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+    """Differences of neighbours divided by their distance, central inside, one-sided at the ends.
+
+    varargs: the distance for all axes, one for each, or vectors of coordinates. One array for each
+    axis; alone if it is only one.
+    """
+    if edge_order not in (None, 1):
+        raise ArgumentError("only edge_order=1 is supported", op="gradient", edge_order=edge_order)
+    f = value("gradient", f)
+    if f.dtype not in INEXACT:
+        f = astype(f, dtypes.default_float())
+    axes = axes_in(axis, f.ndim, "gradient")
+    spacings = list(varargs) if len(varargs) != 1 else list(varargs) * len(axes)
+    if not spacings:
+        spacings = [1.0] * len(axes)
+    if len(spacings) != len(axes):
+        raise ArgumentTypeError("needs one distance, or one for each axis", op="gradient")
+    found = []
+    for a, h in zip(axes, spacings, strict=True):
+        if f.shape[a] < 2:
+            raise ShapeError("needs at least two points along each axis", op="gradient", f=f)
+        found.append(_along(f, h, a))
+    return found[0] if len(found) == 1 else found
+
+
+def _along(f: Any, h: Any, axis: int) -> Any:
+    def part(start: int, stop: int | None) -> Any:
+        return slice_in_dim(f, start, stop, axis=axis)
+
+    h = value("gradient", h)
+    if not h.ndim:
+        inside = ufuncs.true_divide(
+            ufuncs.subtract(part(2, None), part(0, -2)), ufuncs.multiply(h, 2)
+        )
+        first = ufuncs.true_divide(ufuncs.subtract(part(1, 2), part(0, 1)), h)
+        last = ufuncs.true_divide(ufuncs.subtract(part(-1, None), part(-2, -1)), h)
+        return concatenate([first, inside, last], axis)
+    if h.shape != (f.shape[axis],):
+        raise ShapeError("needs one coordinate for each point", op="gradient", f=f, x=h)
+    shape = [1] * f.ndim
+    shape[axis] = f.shape[axis] - 1
+    steps = ops.reshape(diff(h), shape)
+    slopes = ufuncs.true_divide(ufuncs.subtract(part(1, None), part(0, -1)), steps)
+    left, right = (slice_in_dim(slopes, a, b, axis=axis) for a, b in ((0, -1), (1, None)))
+    before, after = (slice_in_dim(steps, a, b, axis=axis) for a, b in ((0, -1), (1, None)))
+    # The slope of the parabola through three points: each side weighted by the other's distance.
+    weighted = ufuncs.add(ufuncs.multiply(after, left), ufuncs.multiply(before, right))
+    inside = ufuncs.true_divide(weighted, ufuncs.add(before, after))
+    ends = slice_in_dim(slopes, 0, 1, axis=axis), slice_in_dim(slopes, -1, None, axis=axis)
+    return concatenate([ends[0], inside, ends[1]], axis)
+
+
+__all__ = ["apply_along_axis", "apply_over_axes", "gradient", "vectorize"]

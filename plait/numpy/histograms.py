@@ -1,0 +1,192 @@
+"""Counts of elements by value: bincount and histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.dtypes import INEXACT
+from plait.core.types import type_of
+from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, ShapeError
+from plait.numpy import reduction, ufuncs
+from plait.numpy.creation import array, linspace
+from plait.numpy.manipulation import diff, ravel, rows
+from plait.numpy.promotion import (
+    astype,
+    constant,
+    is_traced_or_device,
+    known,
+    promote_dtypes,
+    static_int,
+    value,
+)
+from plait.numpy.searching import searchsorted
+from plait.numpy.updating import At
+from plait.ops import axes as ops
+
+
+def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
+    """How often each number 0, 1, 2, ... occurs in a vector; or the sums of its weights.
+
+    In a trace `length` gives the size of the result. Numbers below 0 count as 0, numbers beyond the
+    end are left out.
+    """
+    x = value("bincount", x)
+    if x.dtype not in dtypes.INTEGER:
+        raise DtypeError("needs integers", op="bincount", x=x)
+    if x.ndim != 1:
+        raise ShapeError("needs a vector", op="bincount", x=x)
+    minlength = static_int(minlength, "bincount", "minlength")
+    if length is None:
+        host = known(x)
+        if host is None:
+            raise ConcretizationTypeError(
+                "the largest element decides the size of the result",
+                op="bincount",
+                x=x,
+                fix="give length=",
+            )
+        length = max(minlength, int(host.max()) + 1 if host.size else 0, 1 if host.size else 0)
+    else:
+        length = max(static_int(length, "bincount", "length"), minlength)
+    w = constant(np.ones((), np.int32)) if weights is None else value("bincount", weights, 1)
+    if weights is not None and w.shape != x.shape:
+        raise ShapeError("needs one weight for each element", op="bincount", x=x, weights=w)
+    zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), (length,))
+    return At(zeros)[ufuncs.maximum(x, 0)].add(w, mode="drop")
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    """The edges of the bins of a histogram: `bins` of equal width from min to max, or as given."""
+    if isinstance(bins, str):
+        raise ArgumentError("rules for bins are not supported", op="histogram", bins=bins)
+    a = value("histogram_bin_edges", a)
+    dtype = a.dtype if a.dtype in INEXACT else dtypes.default_float()
+    if is_traced_or_device(bins) or isinstance(bins, list | tuple | np.ndarray):
+        edges = array(bins)
+        if edges.ndim == 1:
+            return astype(edges, dtypes.promote((edges.dtype, False), (dtype, False))[0])
+        bins = edges
+    n = static_int(bins, "histogram_bin_edges", "bins")
+    if range is None:
+        if not a.size:
+            low, high = array(0.0, dtype), array(1.0, dtype)
+        else:
+            low, high = astype(reduction.min(a), dtype), astype(reduction.max(a), dtype)
+    else:
+        low, high = (astype(array(r), dtype) for r in range)
+    flat = ufuncs.equal(low, high)
+    low = ufuncs.where(flat, ufuncs.subtract(low, 0.5), low)
+    high = ufuncs.where(flat, ufuncs.add(high, 0.5), high)
+    return linspace(low, high, n + 1, dtype=dtype)
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
+) -> tuple[Any, Any]:
+    """(counts, edges): how many elements, or what weight of them, lies in each bin.
+
+    Bins take their lower edge, the last one its upper edge too.
+    """
+    a = value("histogram", a)
+    edges = histogram_bin_edges(a, bins, range)
+    x, edges = promote_dtypes("histogram", (ravel(a), edges))
+    n = edges.shape[0] - 1
+    if weights is None:
+        w = constant(np.ones((), dtypes.default_float()))
+    else:
+        w = value("histogram", weights, 3)
+        if w.shape != a.shape:
+            raise ShapeError("needs one weight for each element", op="histogram", a=a, weights=w)
+        w = ravel(w)
+    places = _bins(x, edges)
+    zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), (n,))
+    counts = At(zeros)[places].add(w, mode="drop")
+    if density:
+        widths = diff(edges)
+        counts = ufuncs.true_divide(
+            counts, ufuncs.multiply(astype(widths, counts.dtype), reduction.sum(counts))
+        )
+    return counts, edges
+
+
+def _bins(x: Any, edges: Any) -> Any:
+    """The number of the bin of each element; the number of bins for those outside."""
+    n = edges.shape[0] - 1
+    place = ufuncs.subtract(searchsorted(edges, x, "right"), 1)
+    place = ufuncs.where(ufuncs.equal(x, edges[n]), n - 1, place)
+    outside = ufuncs.logical_or(ufuncs.less(place, 0), ufuncs.isnan(x))
+    return ufuncs.where(outside, n, place)
+
+
+def histogramdd(
+    sample: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, list[Any]]:
+    """(counts, edges for each dimension) of points, one a row of sample."""
+    if isinstance(sample, list | tuple):
+        columns = [value("histogramdd", c) for c in sample]
+    else:
+        sample = value("histogramdd", sample)
+        if sample.ndim != 2:
+            raise ShapeError(
+                "needs points in the rows of a matrix", op="histogramdd", sample=sample
+            )
+        columns = list(rows(sample, 1))
+    ndim = len(columns)
+    if isinstance(bins, int | np.integer):
+        bins = [bins] * ndim
+    if len(bins) != ndim:
+        raise ShapeError("needs bins for each dimension", op="histogramdd", bins=len(bins))
+    ranges = [None] * ndim if range is None else list(range)
+    if len(ranges) != ndim:
+        raise ShapeError("needs a range for each dimension", op="histogramdd", range=len(ranges))
+    edges, places = [], []
+    for column, b, r in zip(columns, bins, ranges, strict=True):
+        x, e = promote_dtypes("histogramdd", (column, histogram_bin_edges(column, b, r)))
+        edges.append(e)
+        places.append(_bins(x, e))
+    w = constant(np.ones((), dtypes.default_float()))
+    if weights is not None:
+        w = value("histogramdd", weights, 3)
+        if w.shape != columns[0].shape:
+            raise ShapeError("needs one weight for each point", op="histogramdd", weights=w)
+    shape = tuple(e.shape[0] - 1 for e in edges)
+    zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), shape)
+    counts = At(zeros)[tuple(places)].add(w, mode="drop")
+    if density:
+        total = reduction.sum(counts)
+        for k, e in enumerate(edges):
+            sizes = [1] * ndim
+            sizes[k] = shape[k]
+            widths = ops.reshape(astype(diff(e), type_of(counts).dtype), sizes)
+            counts = ufuncs.true_divide(counts, widths)
+        counts = ufuncs.true_divide(counts, total)
+    return counts, edges
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, Any, Any]:
+    """(counts, edges of x, edges of y) of points in the plane."""
+    x, y = value("histogram2d", x), value("histogram2d", y, 1)
+    if x.shape != y.shape or x.ndim != 1:
+        raise ShapeError("needs two vectors of one size", op="histogram2d", x=x, y=y)
+    pair: Sequence[Any]
+    if isinstance(bins, list | tuple) and len(bins) == 2:
+        pair = bins
+    else:
+        pair = [bins, bins]
+    counts, edges = histogramdd([x, y], pair, range, weights, density)
+    return counts, edges[0], edges[1]

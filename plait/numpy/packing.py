@@ -1,0 +1,124 @@
+"""Bits packed into bytes, and several indices packed into one."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.dtypes import BOOL, INTEGER
+from plait.errors import ArgumentError, ArgumentTypeError, OutOfRangeError
+from plait.numpy import reduction, ufuncs
+from plait.numpy.manipulation import moveaxis, ravel
+from plait.numpy.promotion import astype, axis_in, known, operand, shape_of, static_int, value
+from plait.ops import axes as ops
+from plait.ops.slices import pad, slice_in_dim
+
+
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Groups of eight elements along an axis as the bits (nonzero or not) of bytes, uint8."""
+    a = value("packbits", a)
+    if a.dtype not in INTEGER and a.dtype not in BOOL:
+        raise ArgumentTypeError("needs integers or booleans", op="packbits", a=a)
+    a, axis, weights = _bytewise("packbits", a, axis, bitorder)
+    a = moveaxis(a, axis, -1)
+    bits = astype(ufuncs.not_equal(a, 0) if a.dtype not in BOOL else a, dtypes.uint8)
+    missing = -bits.shape[-1] % 8
+    bits = pad(bits, np.zeros((), np.uint8), [(0, 0, 0)] * (a.ndim - 1) + [(0, missing, 0)])
+    groups = ops.reshape(bits, (*bits.shape[:-1], bits.shape[-1] // 8, 8))
+    packed = reduction.sum(ufuncs.multiply(groups, weights), -1, dtype=dtypes.uint8)
+    return moveaxis(packed, -1, axis)
+
+
+def unpackbits(
+    a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Any:
+    """The bits of bytes (uint8), eight elements of 0 or 1 each; `count` keeps the first ones."""
+    a = value("unpackbits", a)
+    if a.dtype != dtypes.uint8:
+        raise ArgumentTypeError("needs uint8", op="unpackbits", a=a)
+    a, axis, weights = _bytewise("unpackbits", a, axis, bitorder)
+    a = moveaxis(a, axis, -1)
+    bits = ufuncs.bitwise_and(ops.reshape(a, (*a.shape, 1)), weights)
+    bits = astype(ufuncs.not_equal(bits, 0), dtypes.uint8)
+    n = a.shape[-1] * 8
+    bits = ops.reshape(bits, (*a.shape[:-1], n))
+    if count is not None:
+        count = static_int(count, "unpackbits", "count")
+        if count < 0:
+            bits = slice_in_dim(bits, 0, max(n + count, 0), axis=-1)
+        elif count <= n:
+            bits = slice_in_dim(bits, 0, count, axis=-1)
+        else:
+            config = [(0, 0, 0)] * (bits.ndim - 1) + [(0, count - n, 0)]
+            bits = pad(bits, np.zeros((), np.uint8), config)
+    return moveaxis(bits, -1, axis)
+
+
+def _bytewise(op: str, a: Any, axis: int | None, bitorder: str) -> tuple[Any, int, np.ndarray]:
+    if bitorder not in ("big", "little"):
+        raise ArgumentError("bitorder is 'big' or 'little'", op=op, bitorder=bitorder)
+    if axis is None:
+        a, axis = ravel(a), 0
+    weights = np.left_shift(1, np.arange(8)).astype(np.uint8)
+    weights = weights[::-1].copy() if bitorder == "big" else weights
+    return a, axis_in(axis, a.ndim, op), weights
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
+    """Positions in the flattened array of a shape as positions along each axis.
+
+    Positions outside are clamped.
+    """
+    indices = value("unravel_index", indices)
+    if indices.dtype not in INTEGER:
+        raise ArgumentTypeError("needs integers", op="unravel_index", indices=indices)
+    sizes = shape_of(shape, "unravel_index")
+    total = math.prod(sizes)
+    place = ufuncs.clip(indices, -total, total - 1)
+    place = ufuncs.where(ufuncs.less(place, 0), ufuncs.add(place, total), place)
+    found = []
+    for n in reversed(sizes):
+        found.append(ufuncs.remainder(place, max(n, 1)))
+        place = ufuncs.floor_divide(place, max(n, 1))
+    return tuple(reversed(found))
+
+
+def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
+    """Positions along each axis of a shape as positions in the flattened array.
+
+    mode "raise" (values must be known), "wrap" or "clip" for positions outside; order "C" or "F".
+    """
+    sizes = shape_of(dims, "ravel_multi_index")
+    parts = [operand("ravel_multi_index", p) for p in multi_index]
+    if len(parts) != len(sizes):
+        raise ArgumentError("needs one index for each axis", op="ravel_multi_index", dims=sizes)
+    checked = []
+    for p, n in zip(parts, sizes, strict=True):
+        p = value("ravel_multi_index", p)
+        if p.dtype not in INTEGER:
+            raise ArgumentTypeError("needs integers", op="ravel_multi_index", index=p)
+        if mode == "raise":
+            host = known(p)
+            if host is None:
+                raise ArgumentError(
+                    "mode 'raise' needs known values", op="ravel_multi_index", fix="mode='clip'"
+                )
+            if host.size and (host.min() < 0 or host.max() >= n):
+                raise OutOfRangeError("a position is outside", op="ravel_multi_index", index=p)
+        elif mode == "clip":
+            p = ufuncs.clip(p, 0, n - 1)
+        elif mode == "wrap":
+            p = ufuncs.remainder(p, n)
+        else:
+            raise ArgumentError("mode is 'raise', 'clip' or 'wrap'", op="ravel_multi_index")
+        checked.append(p)
+    if order not in ("C", "F"):
+        raise ArgumentError("order is 'C' or 'F'", op="ravel_multi_index", order=order)
+    pairs = list(zip(checked, sizes, strict=True))
+    result: Any = 0
+    for p, n in pairs if order == "C" else pairs[::-1]:
+        result = ufuncs.add(ufuncs.multiply(result, n), p)
+    return result

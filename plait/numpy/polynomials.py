@@ -1,0 +1,222 @@
+"""Polynomials as vectors of coefficients, the highest power first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.dtypes import INEXACT
+from plait.errors import ArgumentError, ShapeError
+from plait.numpy import ufuncs
+from plait.numpy.contraction import convolve
+from plait.numpy.creation import vander
+from plait.numpy.manipulation import atleast_1d, concatenate
+from plait.numpy.promotion import astype, constant, known, promote_dtypes, static_int, value
+from plait.numpy.reduction import sum as total
+from plait.ops import axes as ops
+from plait.ops.slices import pad, slice_in_dim
+
+
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
+    """The value of the polynomial with coefficients p at x (Horner's scheme)."""
+    p, x = promote_dtypes("polyval", (p, x))
+    if p.ndim != 1:
+        raise ShapeError("the coefficients are a vector", op="polyval", p=p)
+    y = ops.broadcast_to(constant(np.zeros((), x.dtype)), x.shape)
+    for k in range(p.shape[0]):
+        y = ufuncs.add(ufuncs.multiply(y, x), p[k])
+    return y
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """The sum of two polynomials."""
+    a1, a2 = _of_one_length("polyadd", a1, a2)
+    return ufuncs.add(a1, a2)
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """The difference of two polynomials."""
+    a1, a2 = _of_one_length("polysub", a1, a2)
+    return ufuncs.subtract(a1, a2)
+
+
+def _of_one_length(op: str, a1: Any, a2: Any) -> list[Any]:
+    pair = [atleast_1d(x) for x in promote_dtypes(op, (a1, a2))]
+    n = max(x.shape[0] for x in pair)
+    return [pad(x, np.zeros((), x.dtype), [(n - x.shape[0], 0, 0)]) for x in pair]
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
+    """The product of two polynomials; trim_leading_zeros needs known coefficients."""
+    a1, a2 = (atleast_1d(x) for x in promote_dtypes("polymul", (a1, a2)))
+    if trim_leading_zeros:
+        a1, a2 = _trimmed("polymul", a1), _trimmed("polymul", a2)
+    if not a1.size:
+        a1 = constant(np.zeros(1, a1.dtype))
+    if not a2.size:
+        a2 = constant(np.zeros(1, a2.dtype))
+    return convolve(a1, a2, precision="highest")
+
+
+def _trimmed(op: str, a: Any) -> Any:
+    host = known(a)
+    if host is None:
+        raise ArgumentError("trimming zeros needs known coefficients", op=op, a=a)
+    places = np.nonzero(host)[0]
+    return a[places[0] :] if len(places) else a[-1:]
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """The m-th derivative of a polynomial."""
+    p, m = value("polyder", p), static_int(m, "polyder", "m")
+    if m < 0:
+        raise ArgumentError("needs m >= 0", op="polyder", m=m)
+    if m == 0:
+        return p
+    (p,) = promote_dtypes("polyder", (p,))
+    p = p if p.dtype in INEXACT else astype(p, dtypes.default_float())
+    n = p.shape[0]
+    if n <= m:
+        return p[:0]
+    powers = np.arange(n - 1, m - 1, -1, dtype=np.float64)
+    factors = np.prod([powers - k for k in range(m)], axis=0)
+    return ufuncs.multiply(slice_in_dim(p, 0, n - m), factors.astype(p.dtype))
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The m-th antiderivative of a polynomial, with integration constants k (0)."""
+    p, m = value("polyint", p), static_int(m, "polyint", "m")
+    if m < 0:
+        raise ArgumentError("needs m >= 0", op="polyint", m=m)
+    p, constants = promote_dtypes("polyint", (p, 0 if k is None else k))
+    if p.dtype not in INEXACT:
+        p, constants = (astype(x, dtypes.default_float()) for x in (p, constants))
+    constants = atleast_1d(constants)
+    if constants.shape == (1,):
+        constants = ops.broadcast_to(constants, (m,))
+    if constants.shape != (m,):
+        raise ShapeError("needs one constant, or one for each integration", op="polyint", k=k)
+    for i in range(m):
+        n = p.shape[0]
+        divisors = np.arange(n, 0, -1).astype(p.dtype)
+        p = concatenate([ufuncs.true_divide(p, divisors), constants[i : i + 1]])
+    return p
+
+
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
+    """(quotient, remainder) of two polynomials."""
+    u, v = promote_dtypes("polydiv", (u, v))
+    if u.dtype not in INEXACT:
+        u, v = (astype(x, dtypes.default_float()) for x in (u, v))
+    u, v = atleast_1d(u), atleast_1d(v)
+    n, m = u.shape[0], v.shape[0]
+    quotient = []
+    for k in range(max(n - m + 1, 0)):
+        factor = ufuncs.true_divide(u[k], v[0])
+        quotient.append(factor)
+        u = u.at[k : k + m].add(ufuncs.negative(ufuncs.multiply(factor, v)))
+    if not quotient:
+        return constant(np.zeros(1, u.dtype)), u
+    rest = _trimmed("polydiv", u) if trim_leading_zeros else u
+    return concatenate([ops.reshape(q, (1,)) for q in quotient]), rest
+
+
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with the given zeros, of leading coefficient 1."""
+    zeros = value("poly", seq_of_zeros)
+    zeros = zeros if zeros.dtype in INEXACT else astype(zeros, dtypes.default_float())
+    if zeros.ndim == 2:
+        from plait.ops.linalg import eigvals
+
+        zeros = eigvals(zeros)
+    zeros = atleast_1d(zeros)
+    if zeros.ndim != 1:
+        raise ShapeError("needs a vector or a square matrix", op="poly", seq_of_zeros=zeros)
+    p = constant(np.ones(1, zeros.dtype))
+    for k in range(zeros.shape[0]):
+        shifted = ufuncs.multiply(p, zeros[k])
+        none = np.zeros((), p.dtype)
+        p = ufuncs.subtract(pad(p, none, [(0, 1, 0)]), pad(shifted, none, [(1, 0, 0)]))
+    return p
+
+
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: bool | str = False,
+) -> Any:
+    """The polynomial of degree deg that comes closest to the points, by least squares.
+
+    With full: (p, residuals, rank, singular values, rcond); with cov: (p, covariance of p).
+    """
+    from plait.ops.linalg import lstsq, pinv
+
+    deg = static_int(deg, "polyfit", "deg")
+    if deg < 0:
+        raise ArgumentError("needs deg >= 0", op="polyfit", deg=deg)
+    x, y = promote_dtypes("polyfit", (x, y))
+    if x.dtype not in INEXACT:
+        x, y = (astype(v, dtypes.default_float()) for v in (x, y))
+    if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
+        raise ShapeError("needs a vector x and as many y", op="polyfit", x=x, y=y)
+    rcond = x.shape[0] * float(dtypes.finfo(x.dtype).eps) if rcond is None else rcond
+    lhs, rhs = vander(x, deg + 1), y
+    if w is not None:
+        w = astype(value("polyfit", w), x.dtype)
+        lhs = ufuncs.multiply(lhs, ops.expand_dims(w, (1,)))
+        rhs = ufuncs.multiply(rhs, ops.expand_dims(w, (1,)) if rhs.ndim == 2 else w)
+    scale = ufuncs.functions.sqrt(total(ufuncs.square(lhs), 0))
+    scaled = ufuncs.true_divide(lhs, scale)
+    c, residuals, rank, s = lstsq(scaled, rhs, rcond)
+    c = ufuncs.true_divide(c, ops.expand_dims(scale, (1,)) if c.ndim == 2 else scale)
+    if full:
+        return c, residuals, rank, s, rcond
+    if not cov:
+        return c
+    inverse = pinv(scaled.T @ scaled)
+    inverse = ufuncs.true_divide(inverse, scale[:, None] * scale[None])
+    if cov == "unscaled":
+        return c, inverse
+    if x.shape[0] <= deg + 1:
+        raise ArgumentError("too few points for a covariance", op="polyfit", deg=deg)
+    rest = rhs - lhs @ c
+    factor = total(ufuncs.square(rest), 0) / (x.shape[0] - (deg + 1))
+    if y.ndim == 1:
+        return c, inverse * factor
+    return c, inverse[:, :, None] * factor
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """The zeros of a polynomial, as eigenvalues of its companion matrix."""
+    from plait.ops.linalg import eigvals
+
+    p = atleast_1d(value("roots", p))
+    if p.ndim != 1:
+        raise ShapeError("the coefficients are a vector", op="roots", p=p)
+    p = p if p.dtype in INEXACT else astype(p, dtypes.default_float())
+    zeros_at_0 = 0
+    if strip_zeros:
+        host = known(p)
+        if host is None:
+            raise ArgumentError(
+                "stripping zeros needs known coefficients", op="roots", fix="strip_zeros=False"
+            )
+        places = np.nonzero(host)[0]
+        if not len(places):
+            return constant(np.zeros(0, dtypes.complex_of(p.dtype)))
+        zeros_at_0 = len(host) - 1 - int(places[-1])
+        p = p[int(places[0]) : int(places[-1]) + 1]
+    n = p.shape[0] - 1
+    kind = dtypes.complex_of(p.dtype)
+    none = constant(np.zeros(zeros_at_0, kind))
+    if n < 1:
+        return none
+    row = ufuncs.negative(ufuncs.true_divide(p[1:], p[0]))
+    companion = concatenate([row[None], constant(np.eye(n - 1, n).astype(p.dtype))], 0)
+    return concatenate([astype(eigvals(companion), kind), none])

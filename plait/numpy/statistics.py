@@ -1,0 +1,341 @@
+"""Order statistics and correlations: median, quantile, percentile, cov, corrcoef."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.dtypes import COMPLEX, INEXACT
+from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.numpy import contraction, reduction, ufuncs
+from plait.numpy.indexing import take_along_axis
+from plait.numpy.manipulation import concatenate, diagonal
+from plait.numpy.promotion import (
+    astype,
+    axes_in,
+    known,
+    out_is_none,
+    promote_dtypes,
+    to_dtype,
+    value,
+)
+from plait.ops import axes as ops
+from plait.ops import sort as sorting
+
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+
+
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """The value below which a share q (0..1) of the elements along axes lies.
+
+    Methods between two elements: "linear", "lower", "higher", "midpoint", "nearest". NaN if one of
+    the elements is NaN. Several q come first in the result.
+    """
+    return _quantile("quantile", a, q, 1.0, axis, out, overwrite_input, method, keepdims, weights)
+
+
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """As quantile, with q in percent (0..100)."""
+    return _quantile(
+        "percentile", a, q, 100.0, axis, out, overwrite_input, method, keepdims, weights
+    )
+
+
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """The quantile of the elements that are not NaN."""
+    return _quantile(
+        "nanquantile", a, q, 1.0, axis, out, overwrite_input, method, keepdims, weights, True
+    )
+
+
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: bool = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    """The percentile of the elements that are not NaN."""
+    return _quantile(
+        "nanpercentile", a, q, 100.0, axis, out, overwrite_input, method, keepdims, weights, True
+    )
+
+
+def median(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """The middle element along axes, or the mean of the two in the middle."""
+    return _quantile("median", a, 0.5, 1.0, axis, out, overwrite_input, "midpoint", keepdims, None)
+
+
+def nanmedian(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """The median of the elements that are not NaN."""
+    return _quantile(
+        "nanmedian", a, 0.5, 1.0, axis, out, overwrite_input, "midpoint", keepdims, None, True
+    )
+
+
+def _quantile(
+    op: str,
+    a: Any,
+    q: Any,
+    scale: float,
+    axis: Any,
+    out: Any,
+    overwrite_input: bool,
+    method: str,
+    keepdims: bool,
+    weights: Any,
+    ignore_nan: bool = False,
+) -> Any:
+    out_is_none(op, out)
+    if overwrite_input:
+        raise ArgumentError("arrays do not change in place", op=op, fix="overwrite_input=False")
+    if method not in _METHODS:
+        raise ArgumentError(f"there is no method {method!r}", op=op, fix=f"one of {_METHODS}")
+    if weights is not None:
+        raise ArgumentError("weights are not supported", op=op)
+    a, q = promote_dtypes(op, (a, value(op, q, 1)))
+    if a.dtype in COMPLEX:
+        raise DtypeError("complex numbers have no order", op=op, a=a)
+    if a.dtype not in INEXACT:
+        a, q = (astype(v, dtypes.default_float()) for v in (a, q))
+    if q.ndim > 1:
+        raise ShapeError("q is a number or a vector", op=op, q=q)
+    axes = axes_in(axis, a.ndim, op)
+    shape = a.shape
+    kept = [k for k in range(a.ndim) if k not in axes]
+    rows = ops.permute(a, [*kept, *sorted(axes)])
+    n = math.prod(shape[k] for k in axes)
+    rows = ops.reshape(rows, (*(shape[k] for k in kept), n))
+    y = _of_rows(op, rows, ufuncs.true_divide(q, np.asarray(scale, q.dtype)), method, ignore_nan)
+    if keepdims:
+        ones = [1 if k in axes else m for k, m in enumerate(shape)]
+        y = ops.reshape(y, (*q.shape, *ones))
+    return y
+
+
+def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
+    """Quantiles along the last axis, which q's axis, if it has one, replaces as the first."""
+    dtype = x.dtype
+    # Positions are counted in float32 at least: half precision cannot count far.
+    work = dtypes.float32 if dtype.itemsize < 4 else dtype
+    n = x.shape[-1]
+    shape = (*q.shape, *x.shape[:-1])
+    nan = np.asarray(np.nan).astype(dtype)
+    if not n:
+        return ops.broadcast_to(value(op, nan), shape)
+    missing = ufuncs.isnan(x)
+    x = sorting.sort(x, x.ndim - 1)
+    q = ops.reshape(astype(q, work), (*q.shape, *(1,) * (x.ndim - 1)))
+    if ignore_nan:
+        count = reduction.sum(ufuncs.logical_not(missing), -1, work)
+        last: Any = ufuncs.subtract(count, 1)
+        nothing: Any = ufuncs.equal(count, 0)
+    else:
+        last, nothing = np.asarray(n - 1, work), reduction.any(missing, -1)
+    place = ufuncs.multiply(q, last)
+    low, high = ufuncs.floor(place), ufuncs.ceil(place)
+    share = ufuncs.subtract(place, low)
+
+    def pick(position: Any) -> Any:
+        position = ufuncs.clip(position, 0, n - 1)
+        position = ops.broadcast_to(astype(position, dtypes.int32), shape)
+        if len(shape) == x.ndim:  # q has an axis, the first
+            index = ops.reshape(position, (*shape, 1))
+            return ops.reshape(
+                take_along_axis(ops.reshape(x, (1, *x.shape)), index, -1, mode="clip"), shape
+            )
+        index = ops.reshape(position, (*shape, 1))
+        return ops.reshape(take_along_axis(x, index, -1, mode="clip"), shape)
+
+    below, above = astype(pick(low), work), astype(pick(high), work)
+    if method == "lower":
+        y = below
+    elif method == "higher":
+        y = above
+    elif method == "midpoint":
+        # Infinities of two signs have no middle; equal ones are it.
+        y = ufuncs.multiply(ufuncs.add(below, above), 0.5)
+        y = ufuncs.where(ufuncs.equal(below, above), below, y)
+    elif method == "nearest":
+        y = ufuncs.where(_rounds_up(share, low), above, below)
+    else:
+        y = _between(below, above, share)
+    invalid = ufuncs.logical_or(ufuncs.less(q, 0), ufuncs.greater(q, 1))
+    invalid = ufuncs.logical_or(invalid, nothing)
+    return ufuncs.where(invalid, nan, astype(y, dtype))
+
+
+def _rounds_up(share: Any, low: Any) -> Any:
+    odd = ufuncs.not_equal(ufuncs.remainder(low, 2), 0)
+    tie = ufuncs.logical_and(ufuncs.equal(share, 0.5), odd)
+    return ufuncs.logical_or(ufuncs.greater(share, 0.5), tie)
+
+
+def _between(below: Any, above: Any, share: Any) -> Any:
+    weighted = ufuncs.add(
+        ufuncs.multiply(below, ufuncs.subtract(1, share)), ufuncs.multiply(above, share)
+    )
+    # 0 * inf is NaN: where nothing of the other end is taken, this end is the answer.
+    exact = ufuncs.logical_or(ufuncs.equal(share, 0), ufuncs.equal(below, above))
+    return ufuncs.where(exact, below, weighted)
+
+
+# --- correlation
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """The covariance matrix of variables, one a row (a column with rowvar=False).
+
+    fweights are counts, aweights weights of the observations; the divisor is n - ddof, ddof 1, or 0
+    with bias.
+    """
+    x = _variables("cov", m, rowvar)
+    if y is not None:
+        x = concatenate(promote_dtypes("cov", (x, _variables("cov", y, rowvar))), 0)
+    if dtype is not None:
+        x = astype(x, to_dtype(dtype))
+    elif x.dtype not in INEXACT:
+        x = astype(x, dtypes.default_float())
+    ddof = (0 if bias else 1) if ddof is None else ddof
+    real = dtypes.real_of(x.dtype)
+    n = x.shape[1]
+    if n == 0:
+        return ops.broadcast_to(value("cov", np.asarray(np.nan).astype(x.dtype)), (x.shape[0],) * 2)
+    weights = None
+    if fweights is not None:
+        weights = _weights("cov", fweights, n, "fweights", integers=True)
+    if aweights is not None:
+        extra = _weights("cov", aweights, n, "aweights", integers=False)
+        weights = extra if weights is None else ufuncs.multiply(weights, extra)
+    else:
+        extra = None
+    if weights is None:
+        centre = reduction.mean(x, 1, keepdims=True)
+        divisor: Any = np.asarray(n - ddof, real)
+        x = ufuncs.subtract(x, centre)
+        weighted = x
+    else:
+        weights = astype(weights, real)
+        total = reduction.sum(weights)
+        share = ufuncs.true_divide(weights, total)
+        centre = reduction.sum(ufuncs.multiply(x, share), 1, keepdims=True)
+        if ddof == 0:
+            divisor = total
+        elif extra is None:
+            divisor = ufuncs.subtract(total, ddof)
+        else:
+            squares = reduction.sum(ufuncs.multiply(weights, astype(extra, real)))
+            divisor = ufuncs.subtract(
+                total, ufuncs.true_divide(ufuncs.multiply(ddof, squares), total)
+            )
+        x = ufuncs.subtract(x, centre)
+        weighted = ufuncs.multiply(x, weights)
+    result = ufuncs.true_divide(
+        contraction.matmul(x, ufuncs.conjugate(weighted.T), precision="highest"), divisor
+    )
+    return ops.reshape(result, ()) if result.shape == (1, 1) else result
+
+
+def _variables(op: str, m: Any, rowvar: bool) -> Any:
+    x = value(op, m)
+    if x.ndim > 2:
+        raise ShapeError("needs a vector or a matrix", op=op, m=x)
+    x = ops.reshape(x, (1, x.size)) if x.ndim < 2 else x
+    return x if rowvar or x.shape[0] == 1 else ops.permute(x, (1, 0))
+
+
+def _weights(op: str, weights: Any, n: int, name: str, integers: bool) -> Any:
+    w = value(op, weights)
+    if w.shape != (n,):
+        raise ShapeError(f"{name} has one weight for each observation", op=op, weights=w, n=n)
+    if integers and w.dtype not in dtypes.INTEGER:
+        raise DtypeError(f"{name} are counts, so integers", op=op, weights=w)
+    host = known(w)
+    if host is not None and (host < 0).any():
+        raise ArgumentError(f"{name} must not be negative", op=op)
+    return w
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """The matrix of correlation coefficients of variables, one a row."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if not c.ndim:
+        return ufuncs.true_divide(c, c)
+    deviation = ufuncs.functions.sqrt(ufuncs.real(diagonal(c)))
+    n = c.shape[0]
+    c = ufuncs.true_divide(c, astype(ops.reshape(deviation, (n, 1)), c.dtype))
+    c = ufuncs.true_divide(c, astype(ops.reshape(deviation, (1, n)), c.dtype))
+    if c.dtype in COMPLEX:
+        parts = (ufuncs.clip(p, -1, 1) for p in (ufuncs.real(c), ufuncs.imag(c)))
+        return ufuncs.functions.complex(*parts)
+    return ufuncs.clip(c, -1, 1)
+
+
+__all__ = [
+    "corrcoef",
+    "cov",
+    "median",
+    "nanmedian",
+    "nanpercentile",
+    "nanquantile",
+    "percentile",
+    "quantile",
+]
