@@ -191,9 +191,12 @@ def _renamed(
 
 def _hang(eqn: Equation, name: Any, condition: _Condition) -> ArgumentError:
     around, inside = condition.eqn, condition.inside
-    since = None
+    because = {}
     if condition.operand is not None:
         since = inside.reason_of(around.inputs[condition.operand], name)
+        # An input of a program inside another has no name, and says nothing.
+        if since is not None and (since.input is None or since.name):
+            because["because"] = f"it varies since {since}"
     kind = around.op.name
     place = f" at {around.source}" if around.source else ""
     cure = (
@@ -206,7 +209,7 @@ def _hang(eqn: Equation, name: Any, condition: _Condition) -> ArgumentError:
         op=eqn.op.name,
         axis=repr(name),
         condition=f"the {kind}{place} depends on the position along {name!r}",
-        because=f"it varies since {since}" if since else "its predicate varies",
+        **because,
         where=str(eqn.source) if eqn.source else None,
         fix=cure,
     )
