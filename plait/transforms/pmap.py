@@ -10,20 +10,27 @@ import functools
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
 from plait.config import state
 from plait.core import tree
-from plait.core.context import named_axes
+from plait.core.context import context, named_axes
+from plait.core.interpreter import Tracer
 from plait.core.program import Program, run_program
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
-from plait.interpreters.batch import Frame, batch
+from plait.interpreters.batch import Frame, add_axis, batch
 from plait.interpreters.variance import Variance, variance
 from plait.ops.axes import move_axis
+from plait.ops.slices import index_in_dim
 from plait.regions.spmd import pmap_p
 from plait.runtime import client
+from plait.runtime.array import as_array
+from plait.runtime.eager import eager
 from plait.transforms.arguments import (
+    check_arrays,
     check_axes,
     check_callable,
     flatten_result,
@@ -33,9 +40,10 @@ from plait.transforms.arguments import (
     select_arguments,
     spread_in_axes,
     spread_out_axes,
+    types_of,
 )
 from plait.transforms.jit import Call, JitFunction, check_disjoint
-from plait.transforms.vmap import vmap
+from plait.transforms.lanes import run_lanes
 
 
 class _Unnamed:
@@ -131,16 +139,22 @@ class PmapFunction(JitFunction):
         return run_program(traced.program, *traced.captured, *leaves)
 
     def without_jit(self, args, kwargs):
-        """In plain Python: the function as vmap runs it, its axis named."""
+        """In plain Python, lane by lane (transforms/lanes.py); in a trace, as vmap does it."""
         call = self.split_static(args, kwargs)
         leaves, in_tree = tree.flatten(call.dynamic)
-        axes = self._in_axes(call, *call.dynamic)
-        types = [type_of(x) for x in leaves]
+        check_arrays(leaves, lambda: self.leaf_names(call), "pmap")
+        keywords = len(tree.leaves(call.dynamic[1]))
         size, axes = map_size(
-            types, axes, lambda: self.leaf_names(call), self.axis_size, "pmap",
-            len(tree.leaves(call.dynamic[1])),
+            types_of(leaves),
+            self._in_axes(call, *call.dynamic),
+            lambda: self.leaf_names(call),
+            self.axis_size,
+            "pmap",
+            keywords,
         )
+        self._check_size(size, len(self.devices()))
         rows = [x if a is None else move_axis(x, a, 0) for x, a in zip(leaves, axes, strict=True)]
+        mapped = [a is not None for a in axes]
         out: list[Any] = []
 
         def flat(*xs: Any) -> Sequence[Any]:
@@ -149,16 +163,32 @@ class PmapFunction(JitFunction):
             out.append(result.structure)
             return result.leaves
 
-        ys, mapped = batch(
-            flat, rows, [a is not None for a in axes], Frame(self.axis_name, size),
-            transformation="pmap", name=function_name(self.fun),
-        )
+        if context.interpreter is eager and not any(isinstance(x, Tracer) for x in leaves):
+            ys, y_mapped = run_lanes(flat, rows, mapped, self.axis_name, size)
+        else:
+            ys, y_mapped = batch(flat, rows, mapped, Frame(self.axis_name, size))
         out_axes = spread_out_axes(self.out_axes, out[0], "pmap")
-        place = vmap(lambda y: y)._place  # type: ignore[attr-defined]
         results = [
-            place(y, m, axis, size) for y, m, axis in zip(ys, mapped, out_axes, strict=True)
+            self._place(y, m, axis, size, k)
+            for k, (y, m, axis) in enumerate(zip(ys, y_mapped, out_axes, strict=True))
         ]
         return out[0].unflatten(results)
+
+    def _place(self, y: Any, mapped: bool, axis: int | None, size: int, k: int) -> Any:
+        if axis is None:
+            if not mapped:
+                return y
+            rows = as_array(y).host() if not isinstance(y, Tracer) else None
+            if rows is None or not np.array_equal(rows, np.broadcast_to(rows[:1], rows.shape), True):
+                raise ArgumentError(
+                    f"out_axes=None was asked of result leaf {k}, which differs between devices",
+                    op="pmap",
+                    function=function_source(self.fun),
+                    fix="combine it over the axis first (lax.pmean, lax.psum, lax.all_gather)",
+                )
+            return index_in_dim(y, 0, keepdims=False)
+        axis = resolve_out_axis(axis, type_of(y).ndim - mapped, "pmap")
+        return move_axis(y if mapped else add_axis(y, size), 0, axis)
 
     # --- checks
 

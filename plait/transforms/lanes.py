@@ -1,0 +1,182 @@
+"""pmap without compilation: the body in plain Python, one lane after the other, on actual values.
+
+Each lane is a thread, but only one runs at a time: a lane goes on until it meets a collective over
+the axis, or ends. When all have met the same one, it is computed for all of them together, by the
+op's batching rule, and each goes on with its own result. So `print` and a debugger show numbers.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plait.config import override
+from plait.core.context import context, named_axes, running
+from plait.core.interpreter import Interpreter
+from plait.core.source import user_source
+from plait.errors import ArgumentError
+from plait.interpreters.batch import Frame
+from plait.ops.axes import expand_dims
+from plait.ops.slices import concatenate, index_in_dim
+from plait.runtime.array import Array, as_array
+
+
+class _Meeting:
+    """A collective that a lane waits at."""
+
+    def __init__(self, op: Any, xs: Sequence[Any], params: dict[str, Any]):
+        self.op, self.params = op, params
+        self.xs = [x if type(x) is Array else as_array(x) for x in xs]
+        self.where = user_source()
+        self.result: Any = None
+
+    def same_as(self, other: _Meeting) -> bool:
+        types = [x.type for x in self.xs] == [x.type for x in other.xs]
+        return self.op is other.op and self.params == other.params and types
+
+    def __str__(self) -> str:
+        return f"{self.op.name} at {self.where}" if self.where else self.op.name
+
+
+class _Lane(Interpreter):
+    """Runs ops at once; stops at collectives over the axis."""
+
+    transformation = "pmap"
+
+    def __init__(self, parent: Interpreter, name: Any, run: Callable[[], Any]):
+        self.parent, self.name = parent, name
+        self.meeting: _Meeting | None = None
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.done = False
+        self._go, self._stopped = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._main, args=(run,), daemon=True)
+        self._cancelled = False
+
+    def process(self, op, xs, params):
+        if not op.uses_axis(self.name, params):
+            context.interpreter = self.parent  # type: ignore[assignment]
+            try:
+                return self.parent.process(op, xs, params)  # type: ignore[union-attr]
+            finally:
+                context.interpreter = self
+        self.meeting = _Meeting(op, xs, params)
+        self._pause()
+        meeting, self.meeting = self.meeting, None
+        return meeting.result
+
+    def _pause(self) -> None:
+        self._stopped.set()
+        self._go.wait()
+        self._go.clear()
+        if self._cancelled:
+            raise SystemExit
+
+    def _main(self, run: Callable[[], Any]) -> None:
+        self._go.wait()
+        self._go.clear()
+        try:
+            if not self._cancelled:
+                self.result = run()
+        except SystemExit:
+            if not self._cancelled:
+                raise
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.done = True
+            self._stopped.set()
+
+    def step(self) -> None:
+        """Run until the next collective, or the end."""
+        if not self._thread.is_alive() and not self.done:
+            self._thread.start()
+        self._stopped.clear()
+        self._go.set()
+        self._stopped.wait()
+        if self.error is not None:
+            raise self.error
+
+    def cancel(self) -> None:
+        """End the thread where it waits."""
+        if self._thread.is_alive():
+            self._cancelled = True
+            self._go.set()
+            self._thread.join()
+
+
+def run_lanes(
+    function: Callable[..., Sequence[Any]],
+    rows: Sequence[Any],
+    mapped: Sequence[bool],
+    name: Any,
+    size: int,
+) -> tuple[list[Any], list[bool]]:
+    """(results, which are mapped) of a flat function run once a lane; mapped ones have axis 0 first.
+
+    Raises: ArgumentError if the lanes do not meet at the same collectives.
+    """
+    parent, axes = context.interpreter, context.axes
+    lanes: list[_Lane] = []
+
+    def body(k: int) -> Callable[[], Any]:
+        xs = [index_in_dim(x, k, keepdims=False) if m else x for x, m in zip(rows, mapped, strict=True)]
+
+        def run() -> Any:
+            lane = lanes[k]
+            with override(disable_jit=True), named_axes(*axes, (name, size)), running(lane):
+                return list(function(*xs))
+
+        return run
+
+    for k in range(size):
+        lanes.append(_Lane(parent, name, body(k)))
+    frame = Frame(name, size)
+    try:
+        while True:
+            for lane in lanes:
+                if not lane.done:
+                    lane.step()
+            waiting = [lane.meeting for lane in lanes]
+            if not any(waiting):
+                break
+            _check(waiting, name)
+            _meet(waiting, frame)  # type: ignore[arg-type]
+    finally:
+        for lane in lanes:
+            lane.cancel()
+    columns = zip(*(lane.result for lane in lanes), strict=True)
+    return [_stack(column) for column in columns], [True] * len(lanes[0].result)
+
+
+def _check(waiting: Sequence[_Meeting | None], name: Any) -> None:
+    first = waiting[0]
+    for k, meeting in enumerate(waiting):
+        if meeting is None or first is None or not meeting.same_as(first):
+            raise ArgumentError(
+                "the lanes of the map do not meet at the same collective",
+                op="pmap",
+                axis=repr(name),
+                lane_0=str(first) if first else "ended",
+                **{f"lane_{k}" if k else "lane": str(meeting) if meeting else "ended"},
+                fix="call collectives unconditionally, or under conditions that are equal in all lanes",
+            )
+
+
+def _stack(xs: Sequence[Any]) -> Any:
+    return concatenate([expand_dims(as_array(x) if type(x) is not Array else x, (0,)) for x in xs], 0)
+
+
+def _meet(meetings: Sequence[_Meeting], frame: Frame) -> None:
+    op, params = meetings[0].op, meetings[0].params
+    operands = [_stack(xs) for xs in zip(*(m.xs for m in meetings), strict=True)]
+    ys, mapped = op.batch(frame, operands, [True] * len(operands), **params)
+    several = op.multiple_results
+    if not several:
+        ys, mapped = (ys,), (mapped,)
+    for k, meeting in enumerate(meetings):
+        own = [
+            index_in_dim(y, k, keepdims=False) if m else y for y, m in zip(ys, mapped, strict=True)
+        ]
+        meeting.result = tuple(own) if several else own[0]
