@@ -152,15 +152,16 @@ def run_lanes(
 
 def _check(waiting: Sequence[_Meeting | None], name: Any) -> None:
     first = waiting[0]
-    for k, meeting in enumerate(waiting):
+    for k, meeting in enumerate(waiting[1:], 1):
         if meeting is None or first is None or not meeting.same_as(first):
+            where = {"lane_0": str(first) if first else "ended"}
+            where[f"lane_{k}"] = str(meeting) if meeting else "ended"
             raise ArgumentError(
                 "the lanes of the map do not meet at the same collective",
                 op="pmap",
                 axis=repr(name),
-                lane_0=str(first) if first else "ended",
-                **{f"lane_{k}" if k else "lane": str(meeting) if meeting else "ended"},
-                fix="call collectives unconditionally, or under conditions that are equal in all lanes",
+                fix="call collectives unconditionally, or under conditions equal in all lanes",
+                **where,
             )
 
 
