@@ -36,6 +36,7 @@ from plait.ops.collective_exchange import (
     psum_scatter,
     scaled,
     sizes_of,
+    user_line,
     widened,
 )
 from plait.ops.compare import eq
@@ -205,10 +206,17 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     def add_up(x: Any) -> Any:
         if type(x) in _PYTHON_NUMBERS:
             return x * n
-        x = counted(x)
+        x = counted(_number(x, "psum"))
         return psum_p.bind(x, **scope) if scope["axis_name"] else x
 
     return tree.map(add_up, x)
+
+
+def _number(x: Any, op: str) -> Any:
+    """x, which must not be a random key: lanes would complain in another op's name."""
+    if type_of(x).dtype in dtypes.KEY:
+        raise DtypeError("random keys are no numbers", op=op, x=x, where=user_line())
+    return x
 
 
 def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -223,7 +231,7 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     def average(x: Any) -> Any:
         if type(x) in _PYTHON_NUMBERS:
             return x / 1
-        type_ = type_of(x)
+        type_ = type_of(_number(x, "pmean"))
         if type_.dtype not in dtypes.INEXACT:
             wide = type_.dtype in dtypes.INTEGER and type_.dtype.itemsize == 8
             dtype = dtypes.float64 if wide else dtypes.float32
@@ -263,7 +271,7 @@ def _extreme(op: _Extreme, x: Any, axis_name: Any, axis_index_groups: Any) -> An
     def combine(x: Any) -> Any:
         if type(x) in _PYTHON_NUMBERS or not scope["axis_name"]:
             return x
-        return op.bind(x, **scope)
+        return op.bind(_number(x, op.name), **scope)
 
     return tree.map(combine, x)
 
@@ -277,7 +285,10 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     sources = [operator.index(p) for p in perm]
     if sorted(sources) != list(range(n)):
         raise ArgumentError(
-            f"perm must name each of the positions 0 to {n - 1} once", op="pshuffle", perm=sources
+            f"perm must name each of the positions 0 to {n - 1} once",
+            op="pshuffle",
+            perm=sources,
+            where=user_line(),
         )
     return ppermute(x, axis_name, [(source, k) for k, source in enumerate(sources)])
 

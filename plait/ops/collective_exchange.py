@@ -40,6 +40,7 @@ from plait.ops.axes import (
     reduce_sum,
     reshape,
 )
+from plait.ops.bits import random_wrap_p
 from plait.ops.compare import select
 from plait.ops.gather import GatherDimensionNumbers, gather
 from plait.ops.iota import iota
@@ -51,11 +52,17 @@ Groups = tuple[tuple[int, ...], ...]
 # --- names, sizes and groups, as the functions receive them
 
 
+def user_line() -> str | None:
+    """The user's line, for errors that the functions raise themselves."""
+    source = user_source()
+    return str(source) if source else None
+
+
 def names_of(axis_name: Any, op: str) -> tuple[Any, ...]:
     """One name, or a tuple or list of names, as a tuple. Raises ArgumentError for repeated ones."""
     names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
     if len(set(names)) != len(names):
-        raise ArgumentError("an axis is named twice", op=op, axis_name=names)
+        raise ArgumentError("an axis is named twice", op=op, axis_name=names, where=user_line())
     return names
 
 
@@ -64,7 +71,7 @@ def sizes_of(names: Sequence[Any], op: str) -> tuple[int, ...]:
     try:
         return tuple(context.axis_size(name) for name in names)
     except AxisNameError as error:
-        error.op, error.where = op, str(user_source() or "") or None
+        error.op, error.where = op, user_line()
         raise
 
 
@@ -77,12 +84,16 @@ def groups_of(groups: Any, names: Sequence[Any], size: int, op: str) -> Groups |
             "axis_index_groups needs a single axis name",
             op=op,
             axis_name=tuple(names),
+            where=user_line(),
             fix="call it once for each name",
         )
     rows = tuple(tuple(operator.index(p) for p in row) for row in groups)
     if len({len(row) for row in rows}) != 1:
         raise ArgumentError(
-            "the groups have different sizes", op=op, axis_index_groups=[list(r) for r in rows]
+            "the groups have different sizes",
+            op=op,
+            axis_index_groups=[list(r) for r in rows],
+            where=user_line(),
         )
     if sorted(p for row in rows for p in row) != list(range(size)):
         raise ArgumentError(
@@ -90,6 +101,7 @@ def groups_of(groups: Any, names: Sequence[Any], size: int, op: str) -> Groups |
             f"positions 0 to {size - 1}",
             op=op,
             axis_index_groups=[list(r) for r in rows],
+            where=user_line(),
         )
     return None if rows == (tuple(range(size)),) else rows
 
@@ -150,7 +162,10 @@ def take_rows(x: Any, rows: Sequence[int | None]) -> Any:
 
 def _zero_row(x: Any) -> Any:
     type_ = type_of(x)
-    return zeros_of(type_.with_shape((1, *type_.shape[1:])))
+    shape = (1, *type_.shape[1:])
+    if type_.dtype in dtypes.KEY:
+        return random_wrap_p.bind(zeros_of(ArrayType((*shape, 2), dtypes.uint32)))
+    return zeros_of(type_.with_shape(shape))
 
 
 def _runs(rows: Sequence[int | None]) -> list[tuple[int | None, int, int]]:
@@ -451,8 +466,6 @@ class Ppermute(Collective, Linear):
     name = "ppermute"
 
     def type(self, x, *, axis_name, axis_size, perm):
-        if x.dtype in dtypes.KEY and len(perm) < axis_size:
-            raise DtypeError("random keys have no zero: every position must receive one", x=x)
         return x
 
     def transpose(self, ct, x, *, perm, **params):
@@ -481,7 +494,7 @@ class Ppermute(Collective, Linear):
             blocks.append(rows)
             marks.append(received)
         if not blocks:
-            return zeros_of(type_of(x).with_shape(type_of(x).shape[1:])), False
+            return reshape(_zero_row(x), type_of(x).shape[1:]), False
         everything = concatenate(blocks, 0)
         y = take_rows(everything, [a[0] if a else None for a in arrivals])
         # A lane that receives from different lanes on different devices chooses among arrivals.
@@ -566,7 +579,7 @@ def _check_multiple(x: Any, axis: int, n: int, names: Sequence[Any], op: str, wh
             op=op,
             x=x,
             **{what: axis},
-            where=str(user_source() or "") or None,
+            where=user_line(),
             fix=f"give x a multiple of {n} there, for example by padding it to {-(-size // n) * n}",
         )
 
@@ -711,7 +724,7 @@ def _check_equal(x: Any, axis: int, n: int, names: Sequence[Any], op: str, what:
             op=op,
             x=x,
             **{what: axis},
-            where=str(user_source() or "") or None,
+            where=user_line(),
             fix=cure,
         )
 
@@ -754,12 +767,14 @@ def _pairs(perm: Any, n: int, names: Sequence[Any], op: str) -> list[tuple[int, 
                     f"positions are 0 to {n - 1}",
                     op=op,
                     perm=pairs,
+                    where=user_line(),
                 )
             if pair[k] in seen:
                 raise ArgumentError(
                     f"{pair[k]} is the {role} of two pairs",
                     op=op,
                     perm=pairs,
+                    where=user_line(),
                     fix="name each source and each destination once; all_gather sends to everybody",
                 )
             seen.add(pair[k])

@@ -19,6 +19,7 @@ from plait.interpreters.batch import Frame, add_axis, batch
 from plait.ops import collective as lax
 from plait.ops.arithmetic import add, convert_element_type, div, mul, sub
 from plait.ops.axes import reduce_sum
+from plait.ops.bits import random_unwrap_p, random_wrap_p
 
 N = 4
 GROUPS = [[0, 2], [3, 1]]
@@ -346,7 +347,7 @@ def test_axis_index_and_size(form):
 # --- dtypes
 
 NARROW = [np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16), np.dtype(ml_dtypes.float8_e5m2)]
-INTEGERS = [np.dtype(d) for d in (np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32)]
+INTEGERS = [np.dtype(d) for d in (np.int8, np.int16, np.int32, np.uint8, np.uint32, ml_dtypes.int4)]
 REAL = [np.dtype(np.float32), *NARROW, *INTEGERS]
 
 
@@ -421,6 +422,30 @@ def test_half_precision_is_summed_in_float32(form):
     assert y[0].dtype == np.float16
     np.testing.assert_array_equal(y[0], np.float16([2051.0] * N))
     np.testing.assert_array_equal(y[1], np.float16([(2051.0 * 30) / 4] * N))
+
+
+@pytest.mark.parametrize("form", ["lanes", "split 2x2", "gang"])
+def test_random_keys_move(form):
+    words = np.arange(2 * N, dtype=np.uint32).reshape(N, 2)
+
+    def f(words):
+        key = random_wrap_p.bind(words)
+        moved = (
+            lax.all_gather(key, "i"),
+            lax.ppermute(key, "i", PERMS["cross"]),
+            lax.ppermute(key, "i", PERMS["partial"]),
+            lax.pbroadcast(key, "i", 1),
+        )
+        return tuple(random_unwrap_p.bind(k) for k in moved)
+
+    everything, crossed, partial, same = spread(form, f, words)
+    np.testing.assert_array_equal(everything, np.tile(words, (N, 1, 1)))
+    np.testing.assert_array_equal(crossed, np.stack(_permuted(words, PERMS["cross"])))
+    np.testing.assert_array_equal(partial, np.stack(_permuted(words, PERMS["partial"])))
+    np.testing.assert_array_equal(same, np.tile(words[1], (N, 1)))
+    for g in (lax.psum, lax.pmean, lax.pmax):
+        with pytest.raises(DtypeError, match=f"{g.__name__}: random keys are no numbers"):
+            spread(form, lambda w, g=g: g(random_wrap_p.bind(w), "i"), words)
 
 
 def test_wide_dtypes():
