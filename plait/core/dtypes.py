@@ -286,13 +286,15 @@ def _promote(types: tuple[tuple[DType, bool], ...], strict: bool) -> tuple[DType
         )
     if isinstance(joined, str):
         weak_default = {_WEAK_INT: int64, _WEAK_FLOAT: float64, _WEAK_COMPLEX: complex128}
-        return weak_default[joined], all_weak
+        # int32 and a Python float join in a weak float: the array gives no float dtype of its own.
+        return weak_default[joined], True
     return joined, False
 
 
 def promote(*types: tuple[DType, bool]) -> tuple[DType, bool]:
     """The common (dtype, weak_type) of several, by JAX's promotion rules, narrowed to 32 bits
-    unless enable_x64 is on. Raises DtypeError if there is none."""
+    unless enable_x64 is on. Raises DtypeError if there is none.
+    """
     dtype, weak = _promote(types, state.numpy_dtype_promotion == "strict")
     return canonical(dtype), weak
 
