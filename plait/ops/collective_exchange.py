@@ -604,11 +604,13 @@ def all_gather(
     axis_index_groups: Any = None,
     axis: int = 0,
     tiled: bool = False,
+    to: str = "varying",
 ) -> Any:
     """Give every position of a named axis the values of all positions.
 
     Shapes: [*s] -> [*s with n inserted at `axis`], n the size of the axis, or of a group; tiled:
     size m at `axis` becomes n * m. x may be a tree. With several names the last one varies fastest.
+    `to` is accepted and not needed: over which axes a value varies is found out.
     Derivative: linear; the transpose is psum_scatter.
     Raises: AxisNameError if a name is not bound; OutOfRangeError for an axis x does not have.
     """
