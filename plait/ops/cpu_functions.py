@@ -1,11 +1,17 @@
 """Functions of float32 as formulas for XLA:CPU, which calls a scalar routine for many of them.
 
 A formula without branches becomes vector code inside whatever loop XLA fuses it into. All follow one
-pattern: reduce the operand to a short interval, evaluate a polynomial, put the result together. The
-polynomials are minimax approximations of the function named beside them, found by Remez's algorithm
-with mpmath. Steps that would lose digits in float32 are taken in float64. Two rules of XLA:CPU shape
-the formulas: it may fuse a product and a sum into one rounding, and it reads and writes subnormal
-floats as zeros, so these are handled as integers where they matter.
+pattern: reduce the operand to a short interval, evaluate a polynomial, put the result together. This
+is done in float64, which costs little more than float32 would and leaves one rounding that counts.
+The polynomials are minimax approximations of the function named beside them, found by Remez's
+algorithm with mpmath. What XLA:CPU turns into vector code itself (exp, log, tanh, erf, ...) is not
+here.
+
+Three traits of XLA:CPU shape the formulas. It may fuse a product and a sum into one rounding. It
+reads and writes subnormal floats as zeros, so these are handled as integers. And it copies cheap
+operations into each loop that needs their result, or into its library calls: a result of several
+large operands (the last step of each formula is a select) it computes once, and a quotient it keeps
+in the loop if it has one large operand (hence x * (1 / y)).
 """
 
 from __future__ import annotations
@@ -14,29 +20,66 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from plait.core import dtypes
 from plait.core.types import ArrayType
 from plait.hlo.formula import HloMath, Term, polynomial
 
-_F32, _F64, _I32, _I64 = dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64
-_SMALLEST_NORMAL = 2.0**-126
+_F32, _F64 = dtypes.float32, dtypes.float64
+_I32, _I64, _U64 = dtypes.int32, dtypes.int64, dtypes.uint64
+_TINY = 2.0**-126  # the smallest normal float32
+_SIGN, _INFINITY = -(2**31), 0x7F800000  # the sign bit, and the bits of infinity
 
 
-def lowering(op: str, formula: Callable[..., Term], chlo: bool = False) -> Callable[..., Any]:
-    """A `cpu` rule: formula(m, *terms) for float32 and narrower floats, XLA's own op for others."""
+def lowering(usual: str | Callable[..., Any], formula: Callable[..., Term]) -> Callable[..., Any]:
+    """A `cpu` rule: formula(m, *terms) for float32 and narrower floats; float64 and complex numbers
+    are lowered as usual.
+    """
 
     def lower(b: Any, *xs: Any) -> Any:
         dtype = xs[0].dtype
         if dtype == _F64 or dtype in dtypes.COMPLEX:
-            emit = b.chlo if chlo else b.op
-            return emit(op, xs, ArrayType(xs[0].shape, dtype))
+            if isinstance(usual, str):
+                return b.op(usual, xs, ArrayType(xs[0].shape, dtype))
+            return usual(b, *xs)
         m = HloMath(b)
         y = formula(m, *(m.term(x).astype(_F32) for x in xs))
         return b.convert(y.value, dtype)
 
     return lower
+
+
+# --- the edges of float32
+
+
+def _to_float32(m: HloMath, d: Term) -> Term:
+    """A float64 that is not negative as float32, subnormals included."""
+    subnormal = (d * 2.0**149 + 2.0**52).view(_I64).astype(_I32).view(_F32)
+    return m.where(d < 2.0**-126, subnormal, d.astype(_F32))
+
+
+def _magnitude(m: HloMath, x: Term) -> Term:
+    """|x| as float64, subnormals included."""
+    size = x.view(_I32) & ~_SIGN
+    return m.where(size < 0x00800000, size.astype(_F64) * 2.0**-149, abs(x).astype(_F64))
+
+
+def _exact(m: HloMath, x: Term) -> Term:
+    """x as float64, subnormals included."""
+    bits = x.view(_I32)
+    size = bits & ~_SIGN
+    number = m.where(bits < 0, -size, size).astype(_F64)
+    return m.where(size < 0x00800000, number * 2.0**-149, x.astype(_F64))
+
+
+def _with_sign(y: Term, x: Term) -> Term:
+    """y, not negative, with the sign of x; both float32."""
+    return (y.view(_I32) | (x.view(_I32) & _SIGN)).view(_F32)
+
+
+def _between(m: HloMath, x: Term, low: float, high: float) -> Term:
+    """x held between two numbers; NaN stays."""
+    x = m.where(x < low, low, x)
+    return m.where(x > high, high, x)
 
 
 # --- sine, cosine, tangent
@@ -58,8 +101,8 @@ def _chunks(start: int) -> tuple[float, float, float]:
     return out[0], out[1], out[2]
 
 
-# x times 2/π is needed modulo 4, to 2^-57. A float32 of at least 2^e is a multiple of 2^(e - 23), so
-# that bits of 2/π from weight 2^(25 - e) on contribute multiples of 4 and are left out; what remains
+# x times 2/π is needed modulo 4, to 2^-57. A float32 of at least 2^e is a multiple of 2^(e - 23): the
+# bits of 2/π from weight 2^(25 - e) on contribute multiples of 4 and are left out. What remains
 # serves the next 30 exponents.
 _RANGES = ((54, _chunks(25 - 54)), (84, _chunks(25 - 84)), (114, _chunks(25 - 114)))
 
@@ -86,37 +129,309 @@ def _quarter_turns(m: HloMath, x: Term) -> tuple[Term, Term]:
 # (sin r - r) / r³ and (cos r - 1 + r²/2) / r⁴ in r², |r| <= 0.92.
 _SIN = (2.7054922818296057e-06, -0.00019837776897733058, 0.008333323749239082, -0.1666666658488581)
 _COS = (2.4314167800929067e-05, -0.001388614361260865, 0.041666618615978986)
-_COS_LONG = (-2.70913263052032e-07, 2.479785581257474e-05, -0.0013888876422586483, 0.0416666665235)
+
+
+def _sine_and_cosine(m: HloMath, x: Term) -> tuple[Term, Term, Term]:
+    """(n, sin r, cos r), float64, with x = n quarter turns + r."""
+    n, f = _quarter_turns(m, x)
+    r = f * (math.pi / 2)
+    z = r * r
+    sine = polynomial(z, _SIN) * z * r + r
+    return n, sine, (polynomial(z, _COS) * z - 0.5) * z + 1.0
 
 
 def _sin_or_cos(m: HloMath, x: Term, ahead: int) -> Term:
     """sin of x and `ahead` quarter turns more; both parts are shared by sin and cos of one x."""
-    n, f = _quarter_turns(m, x)
-    r = (f * (math.pi / 2)).astype(_F32)
-    z = r * r
-    sine = polynomial(z, _SIN) * z * r + r
-    cosine = (polynomial(z, _COS) * z - 0.5) * z + 1.0
+    n, sine, cosine = _sine_and_cosine(m, x)
     if ahead:
         n = n + ahead
-    y = m.where((n & 1) != 0, cosine, sine)
-    return (y.view(_I32) ^ ((n & 2) << 30)).view(_F32)
+    y = m.where((n & 1) != 0, cosine, sine).astype(_F32)
+    return m.where((n & 2) != 0, -y, y)
 
 
 def sin32(m: HloMath, x: Term) -> Term:
+    """The sine, to 0.52 units in the last place."""
     # Below 2^-12 the sine is x, also where x is -0 or subnormal.
     return m.where(abs(x) < 2.0**-12, x, _sin_or_cos(m, x, 0))
 
 
 def cos32(m: HloMath, x: Term) -> Term:
+    """The cosine, to 0.52 units in the last place."""
     return _sin_or_cos(m, x, 1)
 
 
 def tan32(m: HloMath, x: Term) -> Term:
-    n, f = _quarter_turns(m, x)
-    r = f * (math.pi / 2)
-    z = r * r
-    sine = polynomial(z, _SIN) * z * r + r
-    cosine = (polynomial(z, _COS_LONG) * z - 0.5) * z + 1.0
+    """The tangent, to 0.54 units in the last place."""
+    n, sine, cosine = _sine_and_cosine(m, x)
     odd = (n & 1) != 0
-    y = (m.where(odd, -cosine, sine) / m.where(odd, sine, cosine)).astype(_F32)
-    return m.where(abs(x) < 2.0**-12, x, y)
+    y = m.where(odd, -cosine, sine) / m.where(odd, sine, cosine)
+    return m.where(abs(x) < 2.0**-12, x, y.astype(_F32))
+
+
+# --- exponentials
+
+# (2^r - 1) / r, |r| <= 1/2.
+_EXP2 = (
+    1.5252716253249947e-05,
+    0.00015461354363519264,
+    0.0013333669557860333,
+    0.009618056975613192,
+    0.055504107274218714,
+    0.2402265092033628,
+    0.6931471805815778,
+)
+_LOG2_E = 1.0 / math.log(2.0)
+
+
+def _exp2_parts(m: HloMath, w: Term) -> tuple[Term, Term]:
+    """(q, s) with 2^w = s + s q, s a power of 2 and |q| < 1/2; w float64 in [-1022, 1023]."""
+    n = m.rint(w)
+    r = w - n
+    s = (((n + 1.5 * 2.0**52).view(_I64) + 1023) << 52).view(_F64)
+    return polynomial(r, _EXP2) * r, s
+
+
+def _exp(m: HloMath, w: Term) -> Term:
+    q, s = _exp2_parts(m, w)
+    return q * s + s
+
+
+def _expm1(m: HloMath, w: Term) -> Term:
+    q, s = _exp2_parts(m, w)
+    return q * s + (s - 1.0)
+
+
+def exp2_32(m: HloMath, x: Term) -> Term:
+    """2 ** x, to 0.51 units in the last place."""
+    y = _to_float32(m, _exp(m, _between(m, x, -151.0, 129.0).astype(_F64)))
+    return m.where(x == 0.0, 1.0, y)
+
+
+def expm1_32(m: HloMath, x: Term) -> Term:
+    """exp(x) - 1, to 0.51 units in the last place."""
+    y = _expm1(m, _between(m, x, -105.0, 89.0).astype(_F64) * _LOG2_E).astype(_F32)
+    return m.where(abs(x) < 2.0**-26, x, y)
+
+
+def sinh32(m: HloMath, x: Term) -> Term:
+    """The hyperbolic sine, to 0.51 units in the last place."""
+    e = _expm1(m, _between(m, abs(x), 0.0, 91.0).astype(_F64) * _LOG2_E)
+    y = ((e + e / (e + 1.0)) * 0.5).astype(_F32)
+    return m.where(abs(x) < 2.0**-12, x, _with_sign(y, x))
+
+
+def cosh32(m: HloMath, x: Term) -> Term:
+    """The hyperbolic cosine, to 0.51 units in the last place."""
+    e = _exp(m, _between(m, x, -91.0, 91.0).astype(_F64) * _LOG2_E)
+    y = ((e + 1.0 / e) * 0.5).astype(_F32)
+    return m.where(abs(x) < 2.0**-13, 1.0, y)
+
+
+# --- logarithms
+
+# (atanh(s)/s - 1) / s² in s², |s| <= (√2 - 1)/(√2 + 1).
+_LOG = (
+    0.09792179073706529,
+    0.11088087368399525,
+    0.14286054741637885,
+    0.1999999780942351,
+    0.3333333333790482,
+)
+_ROOT_HALF_32, _ROOT_HALF_64 = 0x3F3504F3, 0x3FE6A09E667F3BCD  # the bits of √½
+
+
+def _log_of_fraction(m: HloMath, f: Term) -> Term:
+    """log(f) / 2 for f in [√½, √2]."""
+    s = (f - 1.0) * (1.0 / (f + 1.0))
+    z = s * s
+    return polynomial(z, _LOG) * z * s + s
+
+
+def _log_parts(m: HloMath, size: Term) -> tuple[Term, Term, Term]:
+    """(e, half, zero): log x = e log 2 + 2 half, both float64; and whether x is 0.
+
+    From the bits of a float32 that is not negative.
+    """
+    subnormal = size < 0x00800000
+    # The bits of a subnormal number, as an integer, are the number times 2^149.
+    bits = m.where(subnormal, size.astype(_F32).view(_I32), size)
+    e = (bits - _ROOT_HALF_32) >> 23
+    f = (bits - (e << 23)).view(_F32).astype(_F64)
+    # Not size == 0: LLVM would make it a comparison of floats, which takes subnormals for zeros.
+    zero = e == -127
+    e = e.astype(_F64)
+    return m.where(subnormal, e - 149.0, e), _log_of_fraction(m, f), zero
+
+
+def _log64(m: HloMath, d: Term) -> Term:
+    """log d for a positive, normal, finite float64."""
+    bits = d.view(_U64)
+    e = ((bits + ((1023 << 52) - _ROOT_HALF_64)) >> 52) - 1023
+    f = (bits - (e << 52)).view(_F64)
+    return e.astype(_I32).astype(_F64) * math.log(2.0) + _log_of_fraction(m, f) * 2.0
+
+
+def _log_edges(m: HloMath, x: Term, zero: Term, y: Term) -> Term:
+    """y where x is positive and finite, else the logarithm's -inf, inf or NaN."""
+    bits = x.view(_I32)
+    y = m.where((bits > 0) & (bits < _INFINITY), y, m.where(bits < 0, math.nan, x))
+    return m.where(zero, -math.inf, y)
+
+
+def log2_32(m: HloMath, x: Term) -> Term:
+    """The logarithm to base 2, to 0.51 units in the last place."""
+    e, half, zero = _log_parts(m, x.view(_I32) & ~_SIGN)
+    return _log_edges(m, x, zero, (e + half * (2.0 * _LOG2_E)).astype(_F32))
+
+
+def asinh32(m: HloMath, x: Term) -> Term:
+    """The inverse hyperbolic sine, to 0.51 units in the last place."""
+    d = abs(x).astype(_F64)
+    capped = m.where(d < 1e39, d, 1.0)
+    root = m.sqrt(capped * capped + 1.0)
+    y = _log64(m, capped + root).astype(_F32)
+    y = m.where(d < 1e39, y, abs(x))
+    # asinh(x) = x - x³/6 + ...: where the logarithm of 1 + x would lose digits.
+    cubic = (d - d * d * d * (1.0 / 6.0)).astype(_F32)
+    y = m.where(abs(x) < 2.0**-7, cubic, y)
+    return m.where(abs(x) < 2.0**-12, x, _with_sign(y, x))
+
+
+def acosh32(m: HloMath, x: Term) -> Term:
+    """The inverse hyperbolic cosine, to 0.51 units in the last place."""
+    d = x.astype(_F64)
+    inside = m.where((x >= 1.0) & (x < math.inf), d, 1.0)
+    # (x - 1)(x + 1) keeps what x² - 1 loses near 1.
+    y = _log64(m, inside + m.sqrt((inside - 1.0) * (inside + 1.0))).astype(_F32)
+    return m.where((x >= 1.0) & (x < math.inf), y, m.where(x < 1.0, math.nan, x))
+
+
+def atanh32(m: HloMath, x: Term) -> Term:
+    """The inverse hyperbolic tangent, to 0.51 units in the last place."""
+    d = abs(x).astype(_F64)
+    inside = m.where(d < 1.0, d, 0.0)
+    y = (_log64(m, (1.0 + inside) * (1.0 / (1.0 - inside))) * 0.5).astype(_F32)
+    # atanh(x) = x + x³/3 + x⁵/5 + ...: where the logarithm of 1 + 2 x would lose digits.
+    series = ((d * d * (1.0 / 5.0) + 1.0 / 3.0) * d * d * d + d).astype(_F32)
+    y = m.where(abs(x) < 2.0**-7, series, y)
+    y = m.where(abs(x) < 2.0**-12, x, _with_sign(y, x))
+    edge = m.where(abs(x) == 1.0, _with_sign(m.full_like(x, math.inf), x), math.nan)
+    return m.where(abs(x) < 1.0, y, edge)
+
+
+# --- powers and roots
+
+
+def pow32(m: HloMath, x: Term, y: Term) -> Term:
+    """x ** y as in IEEE 754, to 0.51 units in the last place."""
+    bits = x.view(_I32)
+    size = bits & ~_SIGN
+    e, half, zero = _log_parts(m, size)
+    log2 = m.where(size < _INFINITY, e + half * (2.0 * _LOG2_E), abs(x).astype(_F64))
+    log2 = m.where(zero, -math.inf, log2)
+    dy = _exact(m, y)
+    # 1 ** y and x ** 0 are 1 even where the other operand is infinite or NaN.
+    w = m.where((size == 0x3F800000) | (dy == 0.0), 0.0, dy * log2)
+    z = _to_float32(m, _exp(m, _between(m, w, -160.0, 160.0)))
+    whole = m.rint(dy) == dy
+    odd = whole & (m.rint(dy * 0.5) != dy * 0.5)
+    z = m.where(odd, _with_sign(z, x), z)
+    # A negative finite number has no real power with a fraction.
+    broken = (bits < 0) & ~(whole | zero) & (size < _INFINITY)
+    return m.where(broken, math.nan, z)
+
+
+def cbrt32(m: HloMath, x: Term) -> Term:
+    """The cube root, to 0.51 units in the last place."""
+    d = _magnitude(m, x)
+    # A third of the upper half of the bits, as a number, is a first guess to 5 %; two steps of
+    # Halley's method cube the error twice.
+    third = ((d.view(_U64) >> 32).astype(_I32).astype(_F64) * (1.0 / 3.0) + 715094163.0).astype(
+        _I32
+    )
+    r = (third.astype(_U64) << 32).view(_F64)
+    for _ in range(2):
+        cube = r * r * r
+        r = r * ((cube + d * 2.0) / (cube * 2.0 + d))
+    y = _with_sign(r.astype(_F32), x)
+    return m.where((x == x) & (abs(x) < math.inf) & (d > 0.0), y, x)
+
+
+# --- inverse circular functions
+
+# (atan(u)/u - 1) / u² in u², |u| <= 1.
+_ATAN = (
+    0.0011349046167708175,
+    -0.0074227726237750735,
+    0.02276063494695991,
+    -0.044946799750977984,
+    0.06759597773178162,
+    -0.08818859739541683,
+    0.11060247623115435,
+    -0.14280131213454234,
+    0.19999692647918674,
+    -0.3333332743451325,
+)
+# (asin(u)/u - 1) / u² in u², |u| <= 1/2.
+_ASIN = (
+    0.03469277415679558,
+    0.007469262098762525,
+    0.024618327770104347,
+    0.030110256923638043,
+    0.04466016326451243,
+    0.07499948157683464,
+    0.16666667189776174,
+)
+
+
+def _odd(u: Term, coefficients: tuple[float, ...]) -> Term:
+    z = u * u
+    return polynomial(z, coefficients) * z * u + u
+
+
+def atan32(m: HloMath, x: Term) -> Term:
+    """The arctangent, to 0.51 units in the last place."""
+    size = abs(x)
+    d = size.astype(_F64)
+    far = size > 1.0
+    a = _odd(m.where(far, -1.0, d) * (1.0 / m.where(far, d, 1.0)), _ATAN)
+    y = m.where(far, a + math.pi / 2, a).astype(_F32)
+    return m.where(size < 2.0**-12, x, _with_sign(y, x))
+
+
+def atan2_32(m: HloMath, y: Term, x: Term) -> Term:
+    """The angle of (y, x) as in IEEE 754, to 0.51 units in the last place."""
+    dy, dx = _magnitude(m, y), _magnitude(m, x)
+    steep = dy > dx
+    a = _odd(m.where(steep, dx, dy) * (1.0 / m.where(steep, dy, dx)), _ATAN)
+    # Both zero or both infinite: 0 / 0.
+    a = m.where(dy == dx, m.where(dy == 0.0, m.full_like(a, 0.0), math.pi / 4), a)
+    a = m.where(steep, math.pi / 2 - a, a)
+    a = m.where(x.view(_I32) < 0, math.pi - a, a)
+    z = _to_float32(m, a)
+    return m.where(y.view(_I32) < 0, -z, z)
+
+
+def _asin_parts(m: HloMath, x: Term) -> tuple[Term, Term]:
+    """(near, a): a = asin |x| where near, |x| <= 1/2, else π/4 - asin(|x|)/2; NaN outside."""
+    d = abs(x).astype(_F64)
+    near = abs(x) <= 0.5
+    # asin x = π/2 - 2 asin(√((1 - x)/2)).
+    u = m.where(near, d, m.sqrt((1.0 - d) * 0.5))
+    return near, _odd(u, _ASIN)
+
+
+def asin32(m: HloMath, x: Term) -> Term:
+    """The arcsine, to 0.51 units in the last place."""
+    near, a = _asin_parts(m, x)
+    y = m.where(near, a, math.pi / 2 - a * 2.0).astype(_F32)
+    return m.where(abs(x) < 2.0**-12, x, _with_sign(y, x))
+
+
+def acos32(m: HloMath, x: Term) -> Term:
+    """The arccosine, to 0.51 units in the last place."""
+    near, a = _asin_parts(m, x)
+    negative = x < 0.0
+    from_middle = math.pi / 2 - m.where(negative, -a, a)
+    from_end = m.where(negative, math.pi - a * 2.0, a * 2.0)
+    return m.where(near, from_middle.astype(_F32), from_end.astype(_F32))

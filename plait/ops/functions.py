@@ -19,6 +19,7 @@ from plait.core.primitive import LinearOperand, Primitive, register, zeros_like
 from plait.core.sample import complex_, integers, positive
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.ops import cpu_functions
 from plait.ops.arithmetic import add, convert_element_type, div, integer_pow, mul, neg, sub
 from plait.ops.compare import eq, ge, select
 from plait.ops.elementwise import Elementwise, binary, unary
@@ -62,6 +63,7 @@ exp2 = unary(
     accepts=INEXACT,
     numpy=wide(lambda x: np.exp2(x)),
     hlo=_lower_exp2,
+    cpu=cpu_functions.lowering(_lower_exp2, cpu_functions.exp2_32),
     jvp=lambda y, x, t: mul(t, mul(y, math.log(2.0))),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -72,6 +74,7 @@ expm1 = unary(
     accepts=INEXACT,
     numpy=wide(np.expm1),
     hlo="exponential_minus_one",
+    cpu=cpu_functions.lowering("exponential_minus_one", cpu_functions.expm1_32),
     jvp=lambda y, x, t: mul(t, add(y, 1.0)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -86,12 +89,18 @@ log = unary(
     samples=[positive(2, 3), complex_(3)],
 )
 
+
+def _lower_log2(b: Any, x: Any) -> Any:
+    return b.mul(b.unary("log", x), b.full_like(x, 1.0 / math.log(2.0)))
+
+
 log2 = unary(
     "log2",
     doc="The logarithm to base 2; -inf at 0, NaN below.",
     accepts=INEXACT,
     numpy=wide(np.log2),
-    hlo=lambda b, x: b.mul(b.unary("log", x), b.full_like(x, 1.0 / math.log(2.0))),
+    hlo=_lower_log2,
+    cpu=cpu_functions.lowering(_lower_log2, cpu_functions.log2_32),
     jvp=lambda y, x, t: div(t, mul(x, math.log(2.0))),
     samples=[positive(2, 3), complex_(3)],
 )
@@ -129,6 +138,7 @@ sin = unary(
     accepts=INEXACT,
     numpy=wide(np.sin),
     hlo="sine",
+    cpu=cpu_functions.lowering("sine", cpu_functions.sin32),
     jvp=lambda y, x, t: mul(t, cos(x)),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -139,6 +149,7 @@ cos = unary(
     accepts=INEXACT,
     numpy=wide(np.cos),
     hlo="cosine",
+    cpu=cpu_functions.lowering("cosine", cpu_functions.cos32),
     jvp=lambda y, x, t: mul(t, neg(sin(x))),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -149,6 +160,7 @@ tan = unary(
     accepts=INEXACT,
     numpy=wide(np.tan),
     hlo="tan",
+    cpu=cpu_functions.lowering("tan", cpu_functions.tan32),
     jvp=lambda y, x, t: mul(t, add(integer_pow(y, 2), 1.0)),
     samples=[sample.real(2, 3, low=-1.4, high=1.4), complex_(3)],
 )
@@ -159,6 +171,7 @@ asin = unary(
     accepts=INEXACT,
     numpy=wide(np.arcsin),
     hlo=_chlo("asin"),
+    cpu=cpu_functions.lowering(_chlo("asin"), cpu_functions.asin32),
     jvp=lambda y, x, t: mul(t, rsqrt(_one_minus_square(x))),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -169,6 +182,7 @@ acos = unary(
     accepts=INEXACT,
     numpy=wide(np.arccos),
     hlo=_chlo("acos"),
+    cpu=cpu_functions.lowering(_chlo("acos"), cpu_functions.acos32),
     jvp=lambda y, x, t: mul(t, neg(rsqrt(_one_minus_square(x)))),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -179,6 +193,7 @@ atan = unary(
     accepts=INEXACT,
     numpy=wide(np.arctan),
     hlo=_chlo("atan"),
+    cpu=cpu_functions.lowering(_chlo("atan"), cpu_functions.atan32),
     jvp=lambda y, x, t: div(t, add(integer_pow(x, 2), 1.0)),
     samples=[sample.real(2, 3), complex_(3, scale=0.7)],
 )
@@ -205,6 +220,7 @@ atan2 = binary(
     accepts=INEXACT,
     numpy=wide(_atan2),
     hlo="atan2",
+    cpu=cpu_functions.lowering("atan2", cpu_functions.atan2_32),
     jvp=(
         lambda z, x, y, t: mul(t, _over_squares(y, x, y)),
         lambda z, x, y, t: mul(t, _over_squares(neg(x), x, y)),
@@ -224,6 +240,7 @@ sinh = unary(
     accepts=INEXACT,
     numpy=wide(np.sinh),
     hlo=_chlo("sinh"),
+    cpu=cpu_functions.lowering(_chlo("sinh"), cpu_functions.sinh32),
     jvp=lambda y, x, t: mul(t, cosh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -234,6 +251,7 @@ cosh = unary(
     accepts=INEXACT,
     numpy=wide(np.cosh),
     hlo=_chlo("cosh"),
+    cpu=cpu_functions.lowering(_chlo("cosh"), cpu_functions.cosh32),
     jvp=lambda y, x, t: mul(t, sinh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -254,6 +272,7 @@ asinh = unary(
     accepts=INEXACT,
     numpy=wide(np.arcsinh),
     hlo=_chlo("asinh"),
+    cpu=cpu_functions.lowering(_chlo("asinh"), cpu_functions.asinh32),
     jvp=lambda y, x, t: mul(t, rsqrt(add(integer_pow(x, 2), 1.0))),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -264,6 +283,7 @@ acosh = unary(
     accepts=INEXACT,
     numpy=wide(np.arccosh),
     hlo=_chlo("acosh"),
+    cpu=cpu_functions.lowering(_chlo("acosh"), cpu_functions.acosh32),
     # The product of two roots, not the root of a product, has the branch cut of acosh.
     jvp=lambda y, x, t: mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))),
     samples=[sample.real(2, 3, low=1.1, high=3.0), complex_(3)],
@@ -275,6 +295,7 @@ atanh = unary(
     accepts=INEXACT,
     numpy=wide(np.arctanh),
     hlo=_chlo("atanh"),
+    cpu=cpu_functions.lowering(_chlo("atanh"), cpu_functions.atanh32),
     jvp=lambda y, x, t: div(t, _one_minus_square(x)),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -307,6 +328,7 @@ cbrt = unary(
     accepts=FLOAT,
     numpy=wide(np.cbrt),
     hlo="cbrt",
+    cpu=cpu_functions.lowering("cbrt", cpu_functions.cbrt32),
     jvp=lambda y, x, t: mul(t, div(1.0 / 3.0, integer_pow(y, 2))),
     samples=[sample.real(2, 3)],
 )
@@ -331,6 +353,7 @@ pow_p = binary(
     accepts=INEXACT,
     numpy=wide(np.power),
     hlo="power",
+    cpu=cpu_functions.lowering("power", cpu_functions.pow32),
     jvp=(_pow_base, _pow_exponent),
     samples=[
         (positive(2, 3), sample.real(2, 3)),
