@@ -372,9 +372,7 @@ def _scan(
     for y in within:
         start, limit = [0] * y.ndim, list(y.shape)
         start[axis + 1], limit[axis + 1] = last, last + 1
-        totals.append(
-            b.reshape(b.slice(y, start, limit), (*shape[:axis], count, *shape[axis + 1 :]))
-        )
+        totals.append(b.reshape(b.slice(y, start, limit), ends_shape))
     ends = _scan(b, tuple(totals), axis, reverse, combine, units)
     before = []
     for y, unit in zip(ends, units, strict=True):
