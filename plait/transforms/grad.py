@@ -348,7 +348,8 @@ def jvp(
 
 
 def _tangent(y: Any, t: Any) -> Any:
-    type_ = type_of(y)
+    """A tangent as users get it, for a result or its type."""
+    type_ = y if isinstance(y, ArrayType) else type_of(y)
     if type_.dtype not in dtypes.INEXACT:
         return _float0_zeros(type_)
     return _value(zeros_of(type_) if t is None else t)
