@@ -64,9 +64,15 @@ def _check_carry(
     function: Any,
     start: tuple[PyTreeDef, Sequence[ArrayType]],
     end: tuple[PyTreeDef, Sequence[ArrayType]],
+    part: int | None = None,
 ) -> None:
-    """Raise the error for a body that returns another structure or other types than it takes."""
+    """Raise the error for a body that returns another structure or other types than it takes.
+
+    part: which part of the carry is the user's; counters come before it.
+    """
     where = describe_function(function)
+    if part is not None:
+        start, end = ((t.children()[part], list(types)[part:]) for t, types in (start, end))
     if start[0] != end[0]:
         raise structure_error(
             f"{label} must return a carry of the structure it takes",
@@ -134,6 +140,7 @@ def _while(
     init: Any,
     label: str,
     call: Callable[[Any], Any] | None = None,
+    part: int | None = None,
 ) -> Any:
     leaves, shape = _leaves(op, init, "init_val")
     arguments = _pair(shape)
@@ -143,12 +150,12 @@ def _while(
         body = trace(body_fun, arguments, types, op=op, label=label, call=call, names=names)
         if body.out != shape:
             end = (body.out, body.out_types)
-            _check_carry(op, label, body_fun, (shape, types), end)
+            _check_carry(op, label, body_fun, (shape, types), end, part)
         return body, body.out_types
 
     body, x = _carried(op, leaves, make)
     types = tuple(type_of(v) for v in x)
-    _check_carry(op, label, body_fun, (shape, types), (body.out, body.out_types))
+    _check_carry(op, label, body_fun, (shape, types), (body.out, body.out_types), part)
     cond = trace(cond_fun, arguments, types, op=op, label="cond_fun", names=names)
     if len(cond.out_types) != 1 or cond.out_types[0] != ArrayType((), dtypes.bool_):
         raise ArgumentTypeError(
@@ -212,6 +219,7 @@ def _scan(
     *,
     label: str,
     call: Callable[..., Any] | None = None,
+    part: int | None = None,
 ) -> tuple[Any, Any]:
     init_leaves, init_shape = _leaves(op, init, "init")
     xs_leaves, xs_shape = _leaves(op, xs, "xs")
@@ -241,12 +249,12 @@ def _scan(
         out_shape, y_shape = children
         if out_shape != init_shape:
             end = (out_shape, body.out_types[: out_shape.num_leaves])
-            _check_carry(op, label, f, (init_shape, types), end)
+            _check_carry(op, label, f, (init_shape, types), end, part)
         return (body, y_shape), body.out_types[:n]
 
     (body, y_shape), x = _carried(op, init_leaves, make)
     types = tuple(type_of(v) for v in x)
-    _check_carry(op, label, f, (init_shape, types), (init_shape, body.out_types[:n]))
+    _check_carry(op, label, f, (init_shape, types), (init_shape, body.out_types[:n]), part)
     out = scan_p.bind(
         *(*body.captured, *x, *xs_leaves),
         program=give_types(body.program, (*types, *body.out_types[n:])),
@@ -322,6 +330,7 @@ def fori_loop(
             1 if unroll is None else unroll,
             label="body_fun",
             call=known,
+            part=1,
         )
         return val
     if unroll is not None:
@@ -335,7 +344,7 @@ def fori_loop(
 
     lower, upper = _same_dtype(op, lower, upper)
     init = (lower, upper, init_val)
-    return _while(op, _below, body_fun, init, "body_fun", call=step)[2]
+    return _while(op, _below, body_fun, init, "body_fun", call=step, part=2)[2]
 
 
 def _below(carry: Any) -> Any:
