@@ -9,6 +9,7 @@ from typing import Any
 from plait.core import dtypes
 from plait.core.primitive import register, zeros_like, zeros_of
 from plait.core.program import reference, run_program
+from plait.core.source import function_name
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError
@@ -285,6 +286,9 @@ class custom_jvp:
 
         self.defjvp(jvp)
 
+    def __repr__(self) -> str:
+        return f"<custom_jvp of {function_name(self.fun)}>"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
             raise AttributeError(
@@ -294,7 +298,7 @@ class custom_jvp:
         diff, fixed = self.signature.divide(args)
         leaves, shape = self.signature.leaves(diff)
         call = _Call(self, shape, fixed, len(args))
-        name = getattr(self.fun, "__name__", "function")
+        name = function_name(self.fun)
         ys = custom_jvp_p.bind(*leaves, fun=call.fun, rule=call.rule, name=name)
         assert call.out is not None
         return call.out.unflatten(ys)

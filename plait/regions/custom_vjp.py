@@ -16,6 +16,7 @@ from plait.core import dtypes
 from plait.core.interpreter import Tracer
 from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.program import Program, reference, run_program
+from plait.core.source import function_name
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.tree import leaves as tree_leaves
 from plait.core.types import ArrayType, is_array, type_of
@@ -23,7 +24,7 @@ from plait.errors import ArgumentTypeError, DtypeError, ShapeError, UnexpectedTr
 from plait.hlo.module import lower_program
 from plait.interpreters.batch import Frame, add_axis, batch, batch_program
 from plait.interpreters.linearize import Linearizer
-from plait.ops.arithmetic import convert_element_type, div
+from plait.ops.arithmetic import convert_element_type, div, mul
 from plait.ops.axes import reduce_sum
 from plait.regions.call import call_p
 from plait.regions.region import Region, check_operands, merge, partition
@@ -337,9 +338,10 @@ class _RowsBackward:
     def __call__(self, residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         n, size = len(residuals), self.frame.size
         nonzero = [c is not None for c in cts]
-        if any(self.operands):
-            # One result for all rows, made from values of each: every row gets its share of the
-            # cotangent, so that the rows' contributions add up to it, as in pmap.
+        by_rows = any(self.operands)
+        if by_rows:
+            # Of a result that is one for all rows every row gets its share of the cotangent, so
+            # that the rows' contributions add up to it, as in pmap.
             cts = [
                 c if c is None or m else div(c, np.asarray(size, type_of(c).dtype))
                 for c, m in zip(cts, self.results, strict=True)
@@ -372,6 +374,8 @@ class _RowsBackward:
                 ct = reduce_sum(ct, (0,))
             elif want and not have:
                 ct = add_axis(ct, size)
+            elif by_rows and not have:
+                ct = mul(ct, np.asarray(size, type_of(ct).dtype))
             out.append(ct)
         return out
 
@@ -432,6 +436,9 @@ class custom_vjp:
         """
         self.fwd, self.bwd, self.symbolic_zeros = fwd, bwd, symbolic_zeros
 
+    def __repr__(self) -> str:
+        return f"<custom_vjp of {function_name(self.fun)}>"
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
@@ -450,7 +457,7 @@ class custom_vjp:
                 )
         leaves, shape = self.signature.leaves(diff)
         call = _Call(self, shape, diff, fixed, len(args))
-        name = getattr(self.fun, "__name__", "function")
+        name = function_name(self.fun)
         ys = custom_vjp_p.bind(*leaves, fun=call.fun, fwd=call.forward, name=name)
         assert call.out is not None
         return call.out.unflatten(ys)
