@@ -19,6 +19,7 @@ from plait.numpy.promotion import (
     broadcast_shapes,
     promote_dtypes,
     to_dtype,
+    to_inexact,
     value,
 )
 from plait.ops import axes as ops
@@ -298,15 +299,10 @@ class _Step(NamedTuple):
 def _plan(subscripts: Any, shapes: tuple[tuple[int, ...], ...], optimize: Any) -> tuple[_Step, ...]:
     import opt_einsum
 
-    arguments = subscripts if isinstance(subscripts, tuple) else (subscripts,)
     try:
-        if isinstance(subscripts, str):
-            call = (subscripts, *shapes)
-        else:
-            pairs = [x for s, labels in zip(shapes, arguments, strict=False) for x in (s, labels)]
-            call = (*pairs, *arguments[len(shapes) :])
+        text = subscripts if isinstance(subscripts, str) else _as_text(subscripts, len(shapes))
         _, steps = opt_einsum.contract_path(
-            *call, shapes=True, einsum_call=True, optimize=optimize, use_blas=False
+            text, *shapes, shapes=True, einsum_call=True, optimize=optimize, use_blas=False
         )
     except (ValueError, TypeError, KeyError, IndexError) as error:
         given = {f"operand {i}": str(list(s)) for i, s in enumerate(shapes)}
@@ -316,6 +312,18 @@ def _plan(subscripts: Any, shapes: tuple[tuple[int, ...], ...], optimize: Any) -
         inputs, result = text.split("->")
         planned.append(_Step(tuple(taken), tuple(inputs.split(",")), result))
     return tuple(planned)
+
+
+def _as_text(labels: tuple[tuple[Any, ...], ...], operands: int) -> str:
+    """Subscripts from lists of numbers, with Ellipsis for "..."."""
+    import opt_einsum
+
+    texts = [
+        "".join("..." if k is Ellipsis else opt_einsum.get_symbol(int(k)) for k in group)
+        for group in labels
+    ]
+    inputs = ",".join(texts[:operands])
+    return f"{inputs}->{texts[operands]}" if len(texts) > operands else inputs
 
 
 def einsum(
@@ -483,10 +491,7 @@ def _convolve(op: str, a: Any, v: Any, mode: str, precision: Any, preferred: Any
         raise ShapeError("the vectors must not be empty", op=op, a=a, v=v)
     if mode not in ("full", "same", "valid"):
         raise ArgumentError("mode is 'full', 'same' or 'valid'", op=op, mode=mode)
-    exact = a.dtype
-    if exact in dtypes.BOOL or exact in dtypes.INTEGER:
-        # Convolutions are made for floats: sum shifted copies of the longer vector.
-        return _integer_convolve(op, a, v, mode)
+    a, v = to_inexact(op, a), to_inexact(op, v)
     reverse_result = False
     if op == "convolve":
         if a.size < v.size:
@@ -518,30 +523,6 @@ def _padding(mode: str, n: int, m: int, op: str, reversed_result: bool) -> tuple
     # NumPy centres "same" so that the longer part of an even kernel lies in front.
     before, after = m // 2, m - m // 2 - 1
     return (before, after) if op == "correlate" and not reversed_result else (m - 1 - after, after)
-
-
-def _integer_convolve(op: str, a: Any, v: Any, mode: str) -> Any:
-    from plait.ops.slices import pad, slice_in_dim
-
-    dtype = a.dtype
-    work = dtypes.default_int() if dtype in dtypes.BOOL else dtype
-    if op == "correlate":
-        v = ops.rev(v, (0,))
-    n, m = a.size, v.size
-    table = ufuncs.multiply(
-        ops.reshape(astype(v, work), (m, 1)), ops.reshape(astype(a, work), (1, n))
-    )
-    # Row k of the table belongs k places further on: read in rows of one more, it is shifted.
-    table = pad(table, np.zeros((), work), [(0, 0, 0), (0, m, 0)])
-    flat = slice_in_dim(ops.reshape(table, (m * (n + m),)), 0, m * (n + m - 1))
-    full = ops.reduce_sum(ops.reshape(flat, (m, n + m - 1)), (0,))
-    start, size = {
-        "full": (0, n + m - 1),
-        "valid": (min(n, m) - 1, abs(n - m) + 1),
-        "same": ((min(n, m) - (0 if op == "correlate" and n >= m else 1)) // 2, max(n, m)),
-    }[mode]
-    y = slice_in_dim(full, start, start + size)
-    return ufuncs.not_equal(y, 0) if dtype in dtypes.BOOL else y
 
 
 __all__ = [

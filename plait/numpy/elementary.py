@@ -13,7 +13,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, INEXACT, INTEGER
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentTypeError, DtypeError
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError
 from plait.numpy.promotion import (
     INEXACT_KIND,
     NUMERIC,
@@ -33,6 +33,7 @@ from plait.numpy.ufuncs import (
     maximum,
     minimum,
     multiply,
+    not_equal,
     signbit,
     subtract,
     true_divide,
@@ -220,20 +221,29 @@ def _complex_logaddexp(x1: Any, x2: Any) -> Any:
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log2(2**x1 + 2**x2), without overflow on the way."""
     x1, x2 = promote("logaddexp2", (x1, x2), INEXACT_KIND)
+    if type_of(x1).dtype in COMPLEX:
+        scaled = _complex_logaddexp(*(multiply(x, math.log(2)) for x in (x1, x2)))
+        return multiply(scaled, 1 / math.log(2))
     return _logaddexp(x1, x2, exp2, lambda x: multiply(log1p(x), 1 / math.log(2)))
 
 
 def sinc(x: Any, /) -> Any:
     """sin(pi x) / (pi x), 1 at 0; smooth, so that derivatives at 0 are right."""
     x = to_inexact("sinc", x)
-    zero = equal(x, 0)
+    if type_of(x).dtype in COMPLEX:
+        near, sign = x, 1
+    else:
+        # sin(pi x) is that of the distance to the nearest whole number: exactly 0 at these.
+        whole = functions.round(x)
+        odd = not_equal(functions.abs(arithmetic.rem(whole, literal(2.0, type_of(x).dtype))), 0)
+        near, sign = subtract(x, whole), where(odd, -1, 1)
     angle = multiply(np.pi, x)
     # Near 0 the quotient's derivatives cancel: there the series of sinc takes its place.
     small = compare.lt(functions.abs(angle), literal(1e-3, dtypes.real_of(type_of(x).dtype)))
-    safe = where(logical_or(zero, small), 1, angle)
     squared = multiply(angle, angle)
     series = add(1, multiply(squared, add(-1 / 6, multiply(squared, 1 / 120))))
-    return where(small, series, true_divide(sin(safe), safe))
+    far = true_divide(multiply(sign, sin(multiply(np.pi, near))), where(small, 1, angle))
+    return where(small, series, where(isinf(x), 0, far))
 
 
 def deg2rad(x: Any, /) -> Any:
@@ -371,7 +381,10 @@ def i0(x: Any) -> Any:
     Source: rational approximations as in Abramowitz and Stegun 9.8.1 and 9.8.2 reach 1e-7 only; the
     power series and the asymptotic series, each summed to float32's last digit, take their place.
     """
-    x = abs(to_inexact("i0", x))
+    x = to_inexact("i0", x)
+    if type_of(x).dtype in COMPLEX:
+        raise ArgumentError("complex numbers are not taken", op="i0", x=x)
+    x = abs(x)
     quarter = multiply(multiply(x, x), 0.25)
     small = minimum(quarter, 56.25)
     term = total = 1.0

@@ -148,7 +148,7 @@ def apply_along_axis(
 
     before, after = axis, arr.ndim - axis - 1
     for _ in range(after):
-        function = vmap(function, in_axes=1, out_axes=-1)
+        function = vmap(function, in_axes=-1, out_axes=-1)
     for _ in range(before):
         function = vmap(function, in_axes=0, out_axes=0)
     return function(arr)

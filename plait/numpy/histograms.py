@@ -152,7 +152,7 @@ def histogramdd(
         x, e = promote_dtypes("histogramdd", (column, histogram_bin_edges(column, b, r)))
         edges.append(e)
         places.append(_bins(x, e))
-    w = constant(np.ones((), dtypes.default_float()))
+    w = constant(np.ones((), dtypes.default_int()))
     if weights is not None:
         w = value("histogramdd", weights, 3)
         if w.shape != columns[0].shape:

@@ -19,6 +19,7 @@ from plait.numpy.index_parsing import Index, Positions, Range, Static, normalise
 from plait.numpy.promotion import (
     axis_in,
     broadcast_shapes,
+    constant,
     is_base,
     operand,
     out_is_none,
@@ -283,8 +284,10 @@ def _gather(
     order = list(range(len(kept)))
     offset = tuple(k if k < at else k + len(group) for k in order)
     sizes = tuple(n if k in kept else 1 for k, n in enumerate(shape))
-    if any(n == 0 for n in (shape[k] for k in axes)):
-        sizes = tuple(min(m, n) for m, n in zip(sizes, shape, strict=True))
+    final = final_shape(index, kept, group)
+    if not math.prod(final) or any(shape[k] == 0 for k in axes):
+        # Nothing is read: the result is empty, or all of it lies outside.
+        return _filled(tuple(final), fill_value, x.dtype)
     y = gather_p.bind(
         x,
         indices,
@@ -297,7 +300,17 @@ def _gather(
         unique=bool(unique),
         increasing=bool(increasing),
     )
-    return ops.reshape(y, final_shape(index, kept, group))
+    return ops.reshape(y, final)
+
+
+def _filled(shape: tuple[int, ...], fill_value: Any, dtype: Any) -> Any:
+    number = fill_number(fill_value, dtype)
+    if number is None:
+        number = np.nan if dtype in dtypes.INEXACT else True
+        if dtype in dtypes.INTEGER:
+            info = dtypes.iinfo(dtype)
+            number = info.min if dtype in dtypes.INT else info.max
+    return ops.broadcast_to(constant(np.asarray(number).astype(dtypes.storage(dtype))), shape)
 
 
 def _known_inside(positions: Any, n: int) -> bool:
@@ -393,6 +406,9 @@ def take_along_axis(
         arr, axis = ops.reshape(arr, (arr.size,)), 0
     chosen, wrap = parse_mode(mode, FILL, "take_along_axis")
     places, dims, sizes = along_axis("take_along_axis", arr, indices, axis, wrap)
+    shape = type_of(places).shape[:-1]
+    if not math.prod(shape) or not arr.shape[dims[2][0]]:
+        return _filled(shape, fill_value, arr.dtype)
     offset, collapsed, axes, batching, index_batching = dims
     return gather_p.bind(
         arr,
@@ -430,8 +446,6 @@ def along_axis(op: str, arr: Any, indices: Any, axis: int, wrap: bool) -> tuple[
     places = normalise(indices, arr.shape[axis], "wrap" if wrap else None)
     places = ops.broadcast_to(places, tuple(shape))
     places = ops.reshape(places, (*shape, 1))
-    if arr.shape[axis] == 0 and math.prod(shape):
-        _check_not_empty(0)
     collapsed = tuple(sorted([axis, *ones]))
     dims = ((), collapsed, (axis,), tuple(batching), tuple(batching))
     return places, dims, (1,) * arr.ndim

@@ -15,7 +15,16 @@ from plait.core import dtypes
 from plait.core.context import context
 from plait.core.interpreter import Tracer
 from plait.errors import ArgumentTypeError, ShapeError
-from plait.numpy import contraction, creation, indexing, manipulation, reduction, ufuncs
+from plait.numpy import (
+    contraction,
+    creation,
+    cumulative,
+    indexing,
+    manipulation,
+    reduction,
+    searching,
+    ufuncs,
+)
 from plait.numpy.promotion import is_arraylike, is_base, to_dtype
 from plait.numpy.updating import At
 from plait.ops import arithmetic, functions
@@ -214,6 +223,11 @@ def _copy(self: Any, order: str | None = None) -> Any:
     return creation.array(self, copy=True)
 
 
+def _compress(self: Any, condition: Any, axis: int | None = None, **options: Any) -> Any:
+    """The slices along an axis at which a boolean vector holds."""
+    return searching.compress(condition, self, axis, **options)
+
+
 def _block_until_ready(self: Any) -> Any:
     """The traced value itself: there is nothing to wait for."""
     return self
@@ -282,23 +296,32 @@ _METHODS: dict[str, Any] = {
     "any": reduction.any,
     "argmax": reduction.argmax,
     "argmin": reduction.argmin,
+    "argpartition": searching.argpartition,
+    "argsort": searching.argsort,
     "astype": _astype,
+    "choose": searching.choose,
     "clip": _clip,
+    "compress": _compress,
     "conj": ufuncs.conjugate,
     "conjugate": ufuncs.conjugate,
     "copy": _copy,
+    "cumprod": cumulative.cumprod,
+    "cumsum": cumulative.cumsum,
     "diagonal": manipulation.diagonal,
     "dot": contraction.dot,
     "flatten": _flatten,
     "max": reduction.max,
     "mean": reduction.mean,
     "min": reduction.min,
+    "nonzero": searching.nonzero,
     "prod": reduction.prod,
     "ptp": reduction.ptp,
     "ravel": manipulation.ravel,
     "repeat": manipulation.repeat,
     "reshape": _reshape,
     "round": ufuncs.round,
+    "searchsorted": searching.searchsorted,
+    "sort": searching.sort,
     "squeeze": manipulation.squeeze,
     "std": reduction.std,
     "sum": reduction.sum,

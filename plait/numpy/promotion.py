@@ -306,7 +306,7 @@ def promote(op: str, xs: Sequence[Any], kind: str = STANDARD) -> list[Any]:
         if type(x) in _SCALAR_SET:
             x = literal(x, dtype, plan.weak_type)
         elif convert:
-            if isinstance(x, _HOST):
+            if isinstance(x, _HOST) and not plan.weak_type:
                 x = to_host(x, dtype)
             else:
                 x = convert_p.bind(x, dtype=dtype, weak_type=plan.weak_type)

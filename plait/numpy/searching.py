@@ -116,8 +116,8 @@ def _check_kth(op: str, a: Any, kth: int, axis: int) -> None:
 
 
 def sort_complex(a: Any) -> Any:
-    """The flattened array sorted, as complex numbers."""
-    y = sort(ravel(a))
+    """`a` sorted along its last axis, as complex numbers."""
+    y = sort(a)
     return y if y.dtype in COMPLEX else astype(y, dtypes.complex_of(y.dtype))
 
 
@@ -180,7 +180,7 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
         shape = value("digitize", x).shape
         return ops.broadcast_to(constant(np.zeros((), np.int32)), shape)
     up = searchsorted(bins, x, side)
-    down = ufuncs.subtract(n, searchsorted(flip(bins), x, "left" if right is False else "right"))
+    down = ufuncs.subtract(n, searchsorted(flip(bins), x, side))
     rising = ufuncs.greater_equal(bins[n - 1], bins[0])
     return ufuncs.where(rising, up, down)
 

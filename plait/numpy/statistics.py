@@ -206,18 +206,12 @@ def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
         y = ufuncs.multiply(ufuncs.add(below, above), 0.5)
         y = ufuncs.where(ufuncs.equal(below, above), below, y)
     elif method == "nearest":
-        y = ufuncs.where(_rounds_up(share, low), above, below)
+        y = ufuncs.where(ufuncs.greater(share, 0.5), above, below)
     else:
         y = _between(below, above, share)
     invalid = ufuncs.logical_or(ufuncs.less(q, 0), ufuncs.greater(q, 1))
     invalid = ufuncs.logical_or(invalid, nothing)
     return ufuncs.where(invalid, nan, astype(y, dtype))
-
-
-def _rounds_up(share: Any, low: Any) -> Any:
-    odd = ufuncs.not_equal(ufuncs.remainder(low, 2), 0)
-    tie = ufuncs.logical_and(ufuncs.equal(share, 0.5), odd)
-    return ufuncs.logical_or(ufuncs.greater(share, 0.5), tie)
 
 
 def _between(below: Any, above: Any, share: Any) -> Any:

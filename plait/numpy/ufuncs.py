@@ -100,9 +100,7 @@ def remainder(x: Any, y: Any, /) -> Any:
     """The remainder of x / y with the sign of y, as Python's %."""
     x, y = promote("remainder", (x, y), NUMERIC)
     dtype = type_of(x).dtype
-    if dtype in INTEGER and not (isinstance(y, int | np.ndarray) and np.all(y != 0)):
-        # By 0 there is no rest: NumPy's answer is 0, the machine's is x.
-        y = where(compare.eq(y, np.zeros((), dtype)), np.ones((), dtype), y)
+    y = _safe_divisor(y)
     rest = arithmetic.rem.bind(x, y)
     if dtype in UINT:
         return rest
@@ -112,9 +110,18 @@ def remainder(x: Any, y: Any, /) -> Any:
 mod = remainder
 
 
+def _safe_divisor(y: Any) -> Any:
+    # An integer divided by 0 has no rest: NumPy's answer is 0, the machine's the integer itself.
+    dtype = type_of(y).dtype
+    if dtype not in INTEGER or (isinstance(y, int | np.ndarray) and np.all(y != 0)):
+        return y
+    return where(compare.eq(y, np.zeros((), dtype)), np.ones((), dtype), y)
+
+
 def fmod(x: Any, y: Any, /) -> Any:
     """The remainder of x / y with the sign of x, as C's fmod."""
-    return arithmetic.rem.bind(*promote("fmod", (x, y), NUMERIC))
+    x, y = promote("fmod", (x, y), NUMERIC)
+    return arithmetic.rem.bind(x, _safe_divisor(y))
 
 
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
@@ -253,12 +260,12 @@ def minimum(x: Any, y: Any, /) -> Any:
 
 def fmax(x: Any, y: Any, /) -> Any:
     """The larger of x and y; a NaN counts as missing."""
-    return _ignoring_nan("fmax", x, y, compare.gt)
+    return _ignoring_nan("fmax", x, y, greater)
 
 
 def fmin(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; a NaN counts as missing."""
-    return _ignoring_nan("fmin", x, y, compare.lt)
+    return _ignoring_nan("fmin", x, y, less)
 
 
 def _ignoring_nan(op: str, x: Any, y: Any, better: Any) -> Any:
@@ -421,6 +428,8 @@ invert = bitwise_invert = bitwise_not
 def bitwise_count(x: Any, /) -> Any:
     """The number of bits set in abs(x), as uint8."""
     x = operand("bitwise_count", x)
+    if type_of(x).dtype in BOOL:
+        return astype(value("bitwise_count", x), dtypes.uint8)
     if type_of(x).dtype not in UINT and type_of(x).dtype in INTEGER:
         x = functions.abs(x)
     return astype(compare.population_count(x), dtypes.uint8)
