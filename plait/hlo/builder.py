@@ -49,10 +49,12 @@ class Builder:
         result_types: the types of the results of the equation being lowered.
         mesh: the named axes of devices for collectives, as ((name, size), ...); () on one device.
         callbacks: host functions the module calls; the index in this list is in the text.
+        shard: what writes a sharding constraint on the module's mesh; None on one device.
     """
 
     def __init__(self, platform: str = "cpu", mesh: tuple[tuple[Any, int], ...] = ()):
         self.platform, self.mesh = platform, mesh
+        self.shard: Callable[[Value, Any], Value] | None = None
         self.result_types: tuple[ArrayType, ...] = ()
         self.callbacks: list[Callable[..., Any]] = []
         self.functions: list[str] = []
@@ -418,12 +420,19 @@ class Builder:
     # --- collectives, over axes of the mesh
 
     def replica_groups(self, axis_names: Sequence[Any]) -> list[list[int]]:
-        """Device positions that communicate when the given mesh axes are combined, one row a group."""
+        """Device positions that communicate when the given named axes are combined, a row a group.
+
+        Several mesh axes may carry one name: together they are that axis, major first.
+        """
         names = [name for name, _ in self.mesh]
+        where = [k for wanted in axis_names for k, name in enumerate(names) if name == wanted]
+        return self.position_groups(where)
+
+    def position_groups(self, where: Sequence[int]) -> list[list[int]]:
+        """Device positions that communicate when the given mesh axes are combined, a row a group."""
         sizes = [size for _, size in self.mesh]
         ids = np.arange(int(np.prod(sizes, dtype=np.int64))).reshape(sizes)
-        where = [len(names) - 1 - names[::-1].index(name) for name in axis_names]
-        rest = [k for k in range(len(names)) if k not in where]
+        rest = [k for k in range(len(sizes)) if k not in where]
         total = int(np.prod([sizes[k] for k in where], dtype=np.int64))
         return ids.transpose([*rest, *where]).reshape(-1, total).tolist()
 

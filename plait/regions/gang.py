@@ -36,9 +36,9 @@ class DeviceAxis:
 
 
 class Plan(NamedTuple):
-    """How a pmap lies on the mesh: which mesh axis, and how many lanes a device has."""
+    """How a pmap lies on the mesh: which mesh axes, major first, their product, lanes a device."""
 
-    position: int
+    positions: tuple[int, ...]
     size: int
     lanes: int
 
@@ -73,14 +73,27 @@ def _nests(program: Program) -> list[tuple[int, ...]]:
 
 
 def plan(b: Builder, params: dict[str, Any]) -> Plan | None:
-    """Where a pmap goes on the builder's mesh, or None if its lanes are all computed everywhere."""
+    """Where a pmap goes on the builder's mesh, or None if its lanes are all computed everywhere.
+
+    It takes the first free mesh axes, as many as its rows divide over.
+    """
     if params["form"] == "fused":
         return None
-    for position, (name, size) in enumerate(b.mesh):
-        if isinstance(name, DeviceAxis) and name.label.startswith("free"):
-            n = params["axis_size"]
-            return Plan(position, size, n // size) if size > 1 and n % size == 0 else None
-    return None
+    return place_rows(b.mesh, params["axis_size"])
+
+
+def place_rows(mesh: Sequence[tuple[Any, int]], n: int) -> Plan | None:
+    """The plan for n rows on a mesh."""
+    positions: list[int] = []
+    size = 1
+    for k, (name, extent) in enumerate(mesh):
+        if not is_free(name):
+            continue
+        if n % (size * extent):
+            break
+        positions.append(k)
+        size *= extent
+    return Plan(tuple(positions), size, n // size) if size > 1 else None
 
 
 def free_mesh(grid: Sequence[int]) -> tuple[tuple[Any, int], ...]:
@@ -93,12 +106,11 @@ def mesh_header(grid: Sequence[int]) -> str:
     return "sdy.mesh @mesh = <[" + ", ".join(f'"d{k}"={n}' for k, n in enumerate(grid)) + "]>"
 
 
-def sharding_text(rank: int, position: int | None) -> str:
-    """A Shardy sharding: axis 0 split over a mesh axis, or replicated."""
-    dims = ["{}"] * rank
-    if position is not None:
-        dims[0] = f'{{"d{position}"}}'
-    return f"<@mesh, [{', '.join(dims)}]>"
+def sharding_text(rank: int, dims: Sequence[Sequence[int]] = ()) -> str:
+    """A Shardy sharding: for each dimension the mesh axes that split it; the rest is whole."""
+    full = [*dims, *[()] * (rank - len(dims))]
+    text = ", ".join("{" + ", ".join(f'"d{k}"' for k in axes) + "}" for axes in full)
+    return f"<@mesh, [{text}]>"
 
 
 def lower(
@@ -121,8 +133,10 @@ def lower(
         here = DeviceAxis(f"devices of {axis_name}")
         frame = Frame(axis_name, how.lanes, (here, how.size))
         program, _marks = batch_program(program, frame, tuple(in_mapped), tuple(out_mapped))
-    inner_mesh = [*outer_mesh]
-    inner_mesh[how.position] = (here, how.size)
+    inner_mesh = [
+        (here, extent) if k in how.positions else (name, extent)
+        for k, (name, extent) in enumerate(outer_mesh)
+    ]
 
     def body(*blocks: Value) -> Sequence[Value]:
         rows = [
@@ -139,12 +153,13 @@ def lower(
             for y, m in zip(ys, out_mapped, strict=True)
         ]
 
-    if any(not _is_free(name) for name, _size in outer_mesh):
+    if any(not is_free(name) for name, _size in outer_mesh):
         return _nested(b, how, xs, body, in_mapped, out_mapped)
     return _manual(b, how, xs, body, in_mapped, out_mapped)
 
 
-def _is_free(name: Any) -> bool:
+def is_free(name: Any) -> bool:
+    """Whether no pmap is spread over a mesh axis yet."""
     return isinstance(name, DeviceAxis) and name.label.startswith("free")
 
 
@@ -159,7 +174,7 @@ def _manual(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
 
     def shardings(values, mapped):
         return ", ".join(
-            sharding_text(v.ndim, how.position if m else None)
+            sharding_text(v.ndim, [how.positions] if m else ())
             for v, m in zip(values, mapped, strict=True)
         )
 
@@ -188,10 +203,13 @@ def _manual(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
 def _nested(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
     """A pmap inside a manual computation: its operands are whole on every device."""
     sizes = [size for _, size in b.mesh]
-    stride = math.prod(sizes[how.position + 1 :])
-    index = b.convert(b.partition_id(), dtypes.int32)
-    index = b.binary("divide", index, b.full_like(index, stride))
-    index = b.binary("remainder", index, b.full_like(index, how.size))
+    index = None
+    for k in how.positions:
+        place = b.convert(b.partition_id(), dtypes.int32)
+        place = b.binary("divide", place, b.full_like(place, math.prod(sizes[k + 1 :])))
+        place = b.binary("remainder", place, b.full_like(place, sizes[k]))
+        index = place if index is None else b.add(b.mul(index, b.full_like(index, sizes[k])), place)
+    assert index is not None
 
     def block(x: Value) -> Value:
         each = x.shape[0] // how.size
@@ -200,8 +218,7 @@ def _nested(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
         return b.dynamic_slice(x, [start, *[zero] * (x.ndim - 1)], (each, *x.shape[1:]))
 
     ys = body(*(block(x) if m else x for x, m in zip(xs, in_mapped, strict=True)))
-    name = b.mesh[how.position][0]
-    groups = b.replica_groups([name])
+    groups = b.position_groups(how.positions)
     return [
         b.all_gather(y, groups, 0) if m else y for y, m in zip(ys, out_mapped, strict=True)
     ]

@@ -6,7 +6,6 @@ pmap keep tables keyed by signatures, the base interpreter one keyed by op.
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Callable, Sequence
 from operator import attrgetter
@@ -16,7 +15,7 @@ import numpy as np
 
 from plait.config import state
 from plait.core import dtypes
-from plait.core.program import Program, Var, run_program, sub_programs
+from plait.core.program import Program, Var, run_program
 from plait.core.stage import stage
 from plait.core.types import ArrayType
 from plait.errors import ArgumentError, DonatedError
@@ -25,15 +24,17 @@ from plait.hlo.module import module_text
 from plait.interpreters.simplify import simplify
 from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p
 from plait.regions import gang
-from plait.regions.spmd import Pmap, fuse, pmap_p
+from plait.regions.spmd import Pmap, fuse
 from plait.runtime import client, xla
 from plait.runtime.array import Array, Taken, as_array, taken_error
+from plait.runtime.partition import Grid, choose_grid, lay_out, spread
 from plait.runtime.placement import (
     Lanes,
     OnDevice,
     Placed,
     Placement,
     Sharded,
+    Shown,
     placement_of,
     signature,
 )
@@ -145,22 +146,29 @@ def compile_program(
     signatures: Sequence[Signature],
     *,
     donated: Sequence[int] = (),
+    out_shardings: Sequence[xla.Sharding | None] | None = None,
 ) -> Compiled:
     """Compile a Program whose first inputs are `captured` values and whose others are arguments
     with the given signatures.
 
-    `donated` are positions of arguments whose buffers the program may reuse.
+    `donated` are positions of arguments whose buffers the program may reuse; `out_shardings` says
+    where results are wanted.
     Raises: CompileError; MissingRuleError for an op that has no lowering.
     """
     placements = [placement_of(s) for s in signatures]
     n = len(captured)
     if state.debug_nans or state.debug_infs:
         donated = ()  # the search for the op that made a NaN needs the arguments
-    devices = gang_devices(program)
-    if devices:
-        return _compile_gang(program, captured, placements, donated, devices)
+    if out_shardings is None:
+        out_shardings = [None] * len(program.outputs)
+    grid = choose_grid(program, placements, out_shardings)
+    if grid is not None:
+        return _compile_partitioned(program, captured, placements, donated, out_shardings, grid)
     device, home = _device(placements)
-    shown = _map_placements(program)
+    shown = [
+        Shown(s) if s is not None and s.num_devices > 1 else p
+        for p, s in zip(_map_placements(program), out_shardings, strict=True)
+    ]
     program = simplify(fuse(_unstack_inputs(program, n, placements)))
     program, outs = _unstack_outputs(program, shown)
     aliases = _aliases(program, n, donated)
@@ -190,116 +198,6 @@ def compile_program(
     )
 
 
-def gang_devices(program: Program) -> tuple[xla.Device, ...]:
-    """The devices of the first pmap in gang form in a Program, at any depth; () if there is none."""
-    for eqn in program.equations:
-        if eqn.op is pmap_p and eqn.params["form"] == "gang" and len(eqn.params["devices"]) > 1:
-            return eqn.params["devices"]
-        for inner in sub_programs(eqn.params):
-            if found := gang_devices(inner):
-                return found
-    return ()
-
-
-def _compile_gang(
-    program: Program,
-    captured: Sequence[Any],
-    placements: Sequence[Placement | None],
-    donated: Sequence[int],
-    devices: tuple[xla.Device, ...],
-) -> Compiled:
-    """Compile a Program that holds gang pmaps as one partitioned program over their devices.
-
-    Operands and results of a pmap that are mapped are split over the first mesh axis; all others
-    are on every device.
-    """
-    n = len(captured)
-    program = simplify(fuse(program))
-    grid = gang.choose_grid(program, len(devices))
-    used = devices[: math.prod(grid)]
-    whole = xla.replicated(used)
-    builder = Builder(platform_name(devices[0]), gang.free_mesh(grid))
-    inputs, outputs = _split_values(program, grid)
-
-    def sharding(type: ArrayType, is_split: bool) -> xla.Sharding:
-        if not is_split:
-            return whole
-        return xla.tiled(used, grid, ((0,), *((),) * (type.ndim - 1)))
-
-    in_shardings = [sharding(v.type, v in inputs) for v in program.inputs]
-    out_shardings = [sharding(v.type, s) for v, s in zip(program.outputs, outputs, strict=True)]
-    aliases = _aliases(program, n, donated, in_shardings, out_shardings)
-    attributes = []
-    for k, v in enumerate(program.inputs):
-        text = f"sdy.sharding = #sdy.sharding{gang.sharding_text(v.type.ndim, _zero(v in inputs))}"
-        attributes.append(f"{text}, tf.aliasing_output = {aliases[k]} : i32" if k in aliases else text)
-    results = [
-        f"sdy.sharding = #sdy.sharding{gang.sharding_text(v.type.ndim, _zero(s))}"
-        for v, s in zip(program.outputs, outputs, strict=True)
-    ]
-    text = module_text(
-        builder,
-        program,
-        arg_attributes=attributes,
-        result_attributes=results,
-        header=gang.mesh_header(grid),
-        module_attributes=f"mhlo.num_partitions = {len(used)} : i32, mhlo.num_replicas = 1 : i32",
-    )
-    executable = xla.compile(
-        text,
-        used,
-        num_partitions=len(used),
-        out_types=[(t.shape, dtypes.storage(t.dtype)) for t in program.out_types],
-        out_shardings=out_shardings,
-        callbacks=[xla.HostCallback(*c) for c in builder.callbacks],
-    )
-    out = [
-        (t, signature(t, Sharded(s)))
-        for t, s in zip(program.out_types, out_shardings, strict=True)
-    ]
-    return Compiled(
-        program,
-        executable,
-        text,
-        [_spread(as_array(x), s) for x, s in zip(captured, in_shardings[:n], strict=True)],
-        [lambda x, s=s: _spread(x, s) for s in in_shardings[n:]],
-        out,
-        tuple(k - n for k in aliases),
-    )
-
-
-def _zero(is_split: bool) -> int | None:
-    return 0 if is_split else None
-
-
-def _split_values(program: Program, grid: tuple[int, ...]) -> tuple[set[Var], list[bool]]:
-    """(inputs that only enter gang pmaps as mapped operands, which results come out of one)."""
-    split: set[Var] = set()
-    others: set[Any] = set(program.outputs)
-    made: set[Var] = set()
-    for eqn in program.equations:
-        spread = (
-            eqn.op is pmap_p
-            and eqn.params["form"] == "gang"
-            and eqn.params["axis_size"] % grid[0] == 0
-        )
-        for k, atom in enumerate(eqn.inputs):
-            (split if spread and eqn.params["in_mapped"][k] else others).add(atom)
-        if spread:
-            made.update(v for v, m in zip(eqn.outputs, eqn.params["out_mapped"], strict=True) if m)
-    return (split - others) & set(program.inputs), [a in made for a in program.outputs]
-
-
-def _spread(x: Array, sharding: xla.Sharding) -> Any:
-    """The value of an Array as a buffer with a sharding."""
-    placement = x.placement
-    if isinstance(placement, Sharded) and placement.sharding is sharding:
-        return x._live()
-    host = np.asarray(x.host())
-    parts = [np.ascontiguousarray(host[sharding.index(k, host.shape)]) for k in range(sharding.num_devices)]
-    return xla.put_shards(parts, sharding.devices, host.shape, sharding)
-
-
 def platform_name(device: xla.Device) -> str:
     """What lowering rules call the device's platform: cpu, gpu or tpu."""
     return {"cuda": "gpu", "rocm": "gpu"}.get(device.platform, device.platform)
@@ -325,7 +223,7 @@ def _feeder(placement: Placement | None, device: xla.Device) -> Callable[[Array]
         return None if device == client.default_device() else lambda x: _feed(x, device)
     if isinstance(placement, OnDevice):
         return None if placement.devices[0] == device else lambda x: _feed(x, device)
-    if isinstance(placement, Lanes):
+    if isinstance(placement, Lanes | Shown):
         return None
     return lambda x: _feed(x, device)
 
@@ -347,6 +245,59 @@ def _map_placements(program: Program) -> list[Placement | None]:
         if isinstance(eqn.op, Pmap):
             found.update(zip(eqn.outputs, eqn.op.placements(**eqn.params), strict=True))
     return [found.get(a) if type(a) is Var else None for a in program.outputs]
+
+
+def _compile_partitioned(
+    program: Program,
+    captured: Sequence[Any],
+    placements: Sequence[Placement | None],
+    donated: Sequence[int],
+    out_shardings: Sequence[xla.Sharding | None],
+    grid: Grid,
+) -> Compiled:
+    """Compile a Program as one partitioned program over the devices of a grid."""
+    n = len(captured)
+    program = simplify(fuse(program))
+    arrays = [as_array(x) for x in captured]
+    every = [*(x.placement for x in arrays), *placements]
+    inputs, outputs = lay_out(program, every, out_shardings, grid)
+    aliases = _aliases(program, n, donated, inputs, outputs)
+    builder = Builder(platform_name(grid.devices[0]), gang.free_mesh(grid.shape))
+    builder.shard = grid.constrain(builder)
+    text = module_text(
+        builder,
+        program,
+        arg_attributes=[
+            grid.attribute(v.type, s) + (f", tf.aliasing_output = {aliases[k]} : i32" if k in aliases else "")
+            for k, (v, s) in enumerate(zip(program.inputs, inputs, strict=True))
+        ],
+        result_attributes=[
+            grid.attribute(v.type, s) for v, s in zip(program.outputs, outputs, strict=True)
+        ],
+        header=gang.mesh_header(grid.shape),
+        module_attributes=f"mhlo.num_partitions = {len(grid.devices)} : i32, "
+        "mhlo.num_replicas = 1 : i32",
+    )
+    executable = xla.compile(
+        text,
+        grid.devices,
+        num_partitions=len(grid.devices),
+        out_types=[(t.shape, dtypes.storage(t.dtype)) for t in program.out_types],
+        out_shardings=outputs,
+        callbacks=[xla.HostCallback(*c) for c in builder.callbacks],
+    )
+    out = [
+        (t, signature(t, Sharded(s))) for t, s in zip(program.out_types, outputs, strict=True)
+    ]
+    return Compiled(
+        program,
+        executable,
+        text,
+        [spread(x, s) for x, s in zip(arrays, inputs[:n], strict=True)],
+        [lambda x, s=s: spread(x, s) for s in inputs[n:]],
+        out,
+        tuple(k - n for k in aliases),
+    )
 
 
 def _unstack_inputs(program: Program, n: int, placements: Sequence[Placement | None]) -> Program:

@@ -7,6 +7,7 @@ interned, so that they compare by identity, as types do.
 - Lanes: the result of a map whose lanes were computed as one program on one device (the fused
   form). The user sees one block a device. If `stacked` is false, all lanes hold one value, which is
   stored once, without the mapped axis.
+- Shown: one buffer on one device, shown as spread by a sharding.
 - Sharded: one buffer with a part on each of several devices (the gang form, shardings).
 """
 
@@ -82,6 +83,28 @@ class Lanes(Placement):
 
     def __repr__(self) -> str:
         return f"Lanes({list(self.devices)}, axis={self.axis}, stacked={self.stacked})"
+
+
+class Shown(Placement):
+    """The whole array in one buffer, shown as spread by a sharding: what a sharding means where one
+    program computes for all devices (CPU)."""
+
+    __slots__ = ("sharding",)
+    sharding: xla.Sharding
+
+    def __new__(cls, sharding: xla.Sharding):
+        key = (cls, sharding)
+        if key not in _interned:
+            self = object.__new__(cls)
+            self.sharding, self.devices = sharding, tuple(sharding.devices)
+            _interned.setdefault(key, self)
+        return _interned[key]
+
+    def parts(self, type):
+        return [(d, self.sharding.index(k, type.shape)) for k, d in enumerate(self.devices)]
+
+    def __repr__(self) -> str:
+        return f"Shown({list(self.devices)}, {self.sharding.tiling.dim_axes})"
 
 
 class Sharded(Placement):

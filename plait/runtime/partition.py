@@ -1,0 +1,221 @@
+"""Which parts of a program's arrays lie on which devices, when it runs partitioned over several.
+
+A partitioned program has one grid of devices. It comes from the program's gang pmaps, from the
+shardings its results are wanted in, or from those of its arguments; the meshes of several that
+agree on the devices are refined into one. Arguments elsewhere are brought in; results go where they
+were asked for, where their pmap leaves them, or where an argument of the same type lies.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core.program import Program, Var, sub_programs
+from plait.core.types import ArrayType
+from plait.hlo.builder import Builder, Value
+from plait.hlo.types import tensor
+from plait.regions import gang
+from plait.regions.spmd import pmap_p
+from plait.runtime import xla
+from plait.runtime.array import Array
+from plait.runtime.placement import Placement, Sharded
+
+
+class Grid:
+    """Devices in a mesh of plain axes, "d0", "d1", ...: what all shardings of a program refer to."""
+
+    def __init__(self, devices: tuple[xla.Device, ...], shape: tuple[int, ...]):
+        self.devices, self.shape = devices, shape
+
+    def whole(self) -> xla.Sharding:
+        """Everything on every device."""
+        return self.sharding(())
+
+    def sharding(self, dims: Sequence[Sequence[int]]) -> xla.Sharding:
+        """The sharding that splits dimension d over the grid's axes dims[d]."""
+        return xla.tiled(self.devices, self.shape, tuple(map(tuple, dims)))
+
+    def translate(self, sharding: xla.Sharding, type: ArrayType) -> xla.Sharding | None:
+        """An equal sharding on this grid, or None if there is none or the array does not divide."""
+        if tuple(sharding.devices) != self.devices:
+            return None
+        finer = refinement(sharding.tiling.mesh_shape, self.shape)
+        if finer is None or len(sharding.tiling.dim_axes) > type.ndim:
+            return None
+        dims = [tuple(p for k in axes for p in finer[k]) for axes in sharding.tiling.dim_axes]
+        return self.fitting(dims, type)
+
+    def fitting(self, dims: Sequence[Sequence[int]], type: ArrayType) -> xla.Sharding | None:
+        """The sharding, if the array's dimensions divide into equal parts."""
+        for size, axes in zip(type.shape, dims, strict=False):
+            if size % math.prod(self.shape[k] for k in axes):
+                return None
+        full = [*dims, *[()] * (type.ndim - len(dims))] if any(dims) else []
+        return self.sharding(full)
+
+    def attribute(self, type: ArrayType, sharding: xla.Sharding) -> str:
+        """The attribute of an argument or result."""
+        return f"sdy.sharding = #sdy.sharding{gang.sharding_text(type.ndim, sharding.tiling.dim_axes)}"
+
+    def constrain(self, b: Builder) -> Callable[[Value, xla.Sharding], Value]:
+        """What writes a sharding constraint into a module on this grid."""
+
+        def write(x: Value, sharding: xla.Sharding) -> Value:
+            here = self.translate(sharding, x.type)
+            if here is None or any(not gang.is_free(name) for name, _ in b.mesh):
+                return x
+            out = b.fresh(x.type)
+            text = gang.sharding_text(x.ndim, here.tiling.dim_axes)
+            b.lines.append(
+                f"{out.name} = sdy.sharding_constraint {x.name} {text} : {tensor(x.type)}{b.location}"
+            )
+            return out
+
+        return write
+
+
+def refinement(coarse: Sequence[int], fine: Sequence[int]) -> list[tuple[int, ...]] | None:
+    """For each axis of a coarse mesh the axes of a finer one that make it up; None if none do."""
+    found, k = [], 0
+    for size in coarse:
+        axes, product = [], 1
+        while product < size and k < len(fine):
+            axes.append(k)
+            product *= fine[k]
+            k += 1
+        if product != size:
+            return None
+        found.append(tuple(axes))
+    return found if math.prod(fine[k:]) == 1 else None
+
+
+def common_refinement(meshes: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """The coarsest mesh that refines the first of several, and the others where that is possible."""
+    cuts = {1, math.prod(meshes[0])}
+    for mesh in meshes:
+        trial = cuts | {math.prod(mesh[:k]) for k in range(1, len(mesh) + 1)}
+        ordered = sorted(trial)
+        if all(b % a == 0 for a, b in zip(ordered, ordered[1:], strict=False)):
+            cuts = trial
+    ordered = sorted(cuts)
+    return tuple(b // a for a, b in zip(ordered, ordered[1:], strict=False)) or (1,)
+
+
+def _pmaps(program: Program) -> list[dict[str, Any]]:
+    """The parameters of the gang pmaps in a Program, at any depth."""
+    found = []
+    for eqn in program.equations:
+        if eqn.op is pmap_p and eqn.params["form"] == "gang" and len(eqn.params["devices"]) > 1:
+            found.append(eqn.params)
+        for inner in sub_programs(eqn.params):
+            found.extend(_pmaps(inner))
+    return found
+
+
+def choose_grid(
+    program: Program,
+    placements: Sequence[Placement | None],
+    out_shardings: Sequence[xla.Sharding | None],
+) -> Grid | None:
+    """The grid a Program needs, or None if it runs on one device."""
+    given = [p.sharding for p in placements if isinstance(p, Sharded)]
+    wanted = [s for s in out_shardings if s is not None]
+    maps = _pmaps(program)
+    if maps:
+        every = max((m["devices"] for m in maps), key=len)
+        shape = gang.choose_grid(program, len(every))
+        devices = tuple(every[: math.prod(shape)])
+        meshes = [shape]
+    elif given or (wanted and wanted[0].devices[0].platform != "cpu"):
+        first = max([*wanted, *given], key=lambda s: s.num_devices)
+        devices = tuple(first.devices)
+        meshes = [first.tiling.mesh_shape]
+    else:
+        return None
+    if len(devices) == 1:
+        return None
+    meshes += [s.tiling.mesh_shape for s in [*wanted, *given] if tuple(s.devices) == devices]
+    return Grid(devices, common_refinement(meshes))
+
+
+def lay_out(
+    program: Program,
+    placements: Sequence[Placement | None],
+    out_shardings: Sequence[xla.Sharding | None],
+    grid: Grid,
+) -> tuple[list[xla.Sharding], list[xla.Sharding]]:
+    """The shardings of a Program's inputs and results on a grid."""
+    entering, leaving = _mapped_values(program, grid)
+    inputs = []
+    for var, placement in zip(program.inputs, placements, strict=True):
+        found = None
+        if var in entering:
+            found = grid.fitting([entering[var]], var.type)
+        elif isinstance(placement, Sharded):
+            found = grid.translate(placement.sharding, var.type)
+        inputs.append(found or grid.whole())
+    like = {
+        (v.type.shape, v.type.dtype): s
+        for v, s, p in zip(program.inputs, inputs, placements, strict=True)
+        if isinstance(p, Sharded)
+    }
+    outputs = []
+    for atom, wanted in zip(program.outputs, out_shardings, strict=True):
+        found = grid.translate(wanted, atom.type) if wanted is not None else None
+        if found is None and atom in leaving:
+            found = grid.fitting([leaving[atom]], atom.type)
+        if found is None and type(atom) is Var:
+            found = like.get((atom.type.shape, atom.type.dtype))
+        outputs.append(found or grid.whole())
+    return inputs, outputs
+
+
+def _mapped_values(
+    program: Program, grid: Grid
+) -> tuple[dict[Any, tuple[int, ...]], dict[Any, tuple[int, ...]]]:
+    """(inputs that only enter gang pmaps as mapped operands, results that come out of one), each
+    with the grid's axes that split its first dimension."""
+    entering: dict[Any, tuple[int, ...]] = {}
+    elsewhere: set[Any] = set(program.outputs)
+    leaving: dict[Any, tuple[int, ...]] = {}
+    mesh = gang.free_mesh(grid.shape)
+    for eqn in program.equations:
+        plan = None
+        if eqn.op is pmap_p and eqn.params["form"] == "gang":
+            plan = gang.place_rows(mesh, eqn.params["axis_size"])
+        for k, atom in enumerate(eqn.inputs):
+            if plan is not None and eqn.params["in_mapped"][k]:
+                entering[atom] = plan.positions
+            else:
+                elsewhere.add(atom)
+        if plan is not None:
+            for var, mapped in zip(eqn.outputs, eqn.params["out_mapped"], strict=True):
+                if mapped:
+                    leaving[var] = plan.positions
+    return {v: p for v, p in entering.items() if v not in elsewhere}, leaving
+
+
+def spread(x: Array, sharding: xla.Sharding) -> Any:
+    """The value of an Array as a buffer with a sharding; its own buffer if that has equal parts."""
+    placement = x.placement
+    if isinstance(placement, Sharded) and same_parts(placement.sharding, sharding, x.type):
+        return x._live()
+    host = np.asarray(x.host())
+    parts = [
+        np.ascontiguousarray(host[sharding.index(k, host.shape)])
+        for k in range(sharding.num_devices)
+    ]
+    return xla.put_shards(parts, sharding.devices, host.shape, sharding)
+
+
+def same_parts(a: xla.Sharding, b: xla.Sharding, type: ArrayType) -> bool:
+    """Whether two shardings give the same part of an array to each device."""
+    if a is b:
+        return True
+    if a.devices != b.devices:
+        return False
+    return all(a.index(k, type.shape) == b.index(k, type.shape) for k in range(a.num_devices))
