@@ -47,3 +47,6 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
         return structure.unflatten(out)
 
     return concatenate(parts, 0), unravel
+
+
+__all__ = ["ravel_pytree"]
