@@ -1,8 +1,9 @@
 """Functions of float32 as formulas for XLA:CPU, which calls a scalar routine for many of them.
 
-A formula without branches becomes vector code inside whatever loop XLA fuses it into. All follow one
-pattern: reduce the operand to a short interval, evaluate a polynomial, put the result together. This
-is done in float64, which costs little more than float32 would and leaves one rounding that counts.
+A formula without branches becomes vector code inside whatever loop XLA fuses it into. All follow
+one pattern: reduce the operand to a short interval, evaluate a polynomial, put the result together.
+This is done in float64, which costs little more than float32 would and leaves one rounding that
+counts.
 The polynomials are minimax approximations of the function named beside them, found by Remez's
 algorithm with mpmath. What XLA:CPU turns into vector code itself (exp, log, tanh, erf, ...) is not
 here.
@@ -101,8 +102,8 @@ def _chunks(start: int) -> tuple[float, float, float]:
     return out[0], out[1], out[2]
 
 
-# x times 2/π is needed modulo 4, to 2^-57. A float32 of at least 2^e is a multiple of 2^(e - 23): the
-# bits of 2/π from weight 2^(25 - e) on contribute multiples of 4 and are left out. What remains
+# x times 2/π is needed modulo 4, to 2^-57. A float32 of at least 2^e is a multiple of 2^(e - 23):
+# the bits of 2/π from weight 2^(25 - e) on contribute multiples of 4 and are left out. What remains
 # serves the next 30 exponents.
 _RANGES = ((54, _chunks(25 - 54)), (84, _chunks(25 - 84)), (114, _chunks(25 - 114)))
 
@@ -435,3 +436,131 @@ def acos32(m: HloMath, x: Term) -> Term:
     from_middle = math.pi / 2 - m.where(negative, -a, a)
     from_end = m.where(negative, math.pi - a * 2.0, a * 2.0)
     return m.where(near, from_middle.astype(_F32), from_end.astype(_F32))
+
+
+# --- error and gamma functions
+
+# exp(t²) erfc(t) in (t - 4)/(t + 4), t in [0, 10.3].
+_ERFC = (
+    0.00010151777935544759,
+    -2.8225541363952166e-05,
+    -0.0008150661099298145,
+    0.004058721096711735,
+    -0.012839757526430844,
+    0.03129979261022402,
+    -0.063108332844501,
+    0.10896309662357255,
+    -0.1642577880178473,
+    0.2187196814353989,
+    -0.25906804924164806,
+    0.13699945761583077,
+)
+
+
+def erfc32(m: HloMath, x: Term) -> Term:
+    """1 - erf(x), to 0.51 units in the last place."""
+    t = _between(m, abs(x), 0.0, 10.3).astype(_F64)
+    y = polynomial((t - 4.0) * (1.0 / (t + 4.0)), _ERFC) * _exp(m, t * t * -_LOG2_E)
+    return m.where(x < 0.0, (2.0 - y).astype(_F32), _to_float32(m, y))
+
+
+# sin(πa)/a and cos(πa) in a², a in [0, 1/4].
+_SIN_PI = (
+    0.00046151442668315853,
+    -0.007370018313845467,
+    0.08214586894940752,
+    -0.5992645289321529,
+    2.550164039873266,
+    -5.167712780049954,
+    3.141592653589793,
+)
+_COS_PI = (
+    0.0019065313213263136,
+    -0.02580488614691777,
+    0.23533054350818589,
+    -1.3352627669157506,
+    4.05871212639605,
+    -4.9348022005445955,
+    1.0,
+)
+_SHIFT = 6
+# The tails of the series of log Γ(v), times v, and of ψ(v), times v², in 1/v², from B_18 down to B_2
+# (Abramowitz and Stegun 6.1.41 and 6.3.18).
+_BERNOULLI = (
+    43867 / 798,
+    -3617 / 510,
+    7 / 6,
+    -691 / 2730,
+    5 / 66,
+    -1 / 30,
+    1 / 42,
+    -1 / 30,
+    1 / 6,
+)
+_STIRLING = tuple(c / (k * (k - 1)) for k, c in zip(range(18, 0, -2), _BERNOULLI, strict=True))
+_PSI = tuple(-c / k for k, c in zip(range(18, 0, -2), _BERNOULLI, strict=True))
+
+
+def _beside_pole(m: HloMath, d: Term) -> tuple[Term, Term, Term]:
+    """(f, |sin πd|, cos πd up to its sign) with f = d less the nearest whole number."""
+    f = d - m.rint(d)
+    a = abs(f)
+    near = a <= 0.25
+    b = m.where(near, a, 0.5 - a)
+    z = b * b
+    sine, cosine = polynomial(z, _SIN_PI) * b, polynomial(z, _COS_PI)
+    return f, m.where(near, sine, cosine), m.where(near, cosine, sine)
+
+
+def _mirrored_and_shifted(m: HloMath, d: Term) -> tuple[Term, Term, Term, Term]:
+    """(mirrored, v, p, q): v >= 6.5 for Stirling's series, with Γ(w) = Γ(v) / p where w is d, or 1 - d
+    where d is mirrored, below 1/2; q is the derivative of p by w.
+    """
+    mirrored = d < 0.5
+    w = m.where(mirrored, 1.0 - d, d)
+    small = w < float(_SHIFT)
+    base = m.where(small, w, 1.0)
+    p, q = base, m.full_like(base, 1.0)
+    for k in range(1, _SHIFT):
+        q = q * (base + float(k)) + p
+        p = p * (base + float(k))
+    v = m.where(small, w + float(_SHIFT), w)
+    return mirrored, v, m.where(small, p, 1.0), m.where(small, q, 0.0)
+
+
+def lgamma32(m: HloMath, x: Term) -> Term:
+    """log |Γ(x)|, to 1 unit in the last place."""
+    d = _exact(m, x)
+    finite = abs(x) < math.inf
+    d = m.where(finite, d, 3.0)
+    mirrored, v, p, _ = _mirrored_and_shifted(m, d)
+    r = 1.0 / v
+    tail = polynomial(r * r, _STIRLING) * r
+    stirling = (v - 0.5) * _log64(m, v) - v + (0.5 * math.log(2 * math.pi) + tail)
+    # Γ(d) Γ(1 - d) = π / sin(πd).
+    f, sine, _ = _beside_pole(m, d)
+    sine = m.where(f == 0.0, 1.0, sine)
+    factor = _log64(m, m.where(mirrored, p * (1.0 / sine), p))
+    y = m.where(mirrored, math.log(math.pi) - stirling + factor, stirling - factor)
+    y = m.where((d == 1.0) | (d == 2.0), 0.0, y).astype(_F32)
+    y = m.where(mirrored & (f == 0.0), math.inf, y)
+    return m.where(finite, y, m.where(x == x, math.inf, x))
+
+
+def digamma32(m: HloMath, x: Term) -> Term:
+    """The derivative of log |Γ|, to 1 unit in the last place away from its roots."""
+    d = _exact(m, x)
+    finite = abs(x) < math.inf
+    d = m.where(finite, d, 3.0)
+    mirrored, v, p, q = _mirrored_and_shifted(m, d)
+    r = 1.0 / v
+    z = r * r
+    tail = polynomial(z, _PSI) * z
+    y = _log64(m, v) - 0.5 * r + tail - q * (1.0 / p)
+    # ψ(d) = ψ(1 - d) - π cot(πd).
+    f, sine, cosine = _beside_pole(m, d)
+    pole = f == 0.0
+    cotangent = cosine * (1.0 / m.where(pole, 1.0, sine))
+    y = m.where(mirrored, y + m.where(f < 0.0, cotangent, -cotangent) * math.pi, y).astype(_F32)
+    y = m.where(mirrored & pole, m.where(d == 0.0, m.full_like(x, -math.inf), math.nan), y)
+    return m.where(finite, y, m.where(x < 0.0, math.nan, x))

@@ -20,6 +20,7 @@ from plait.core.sample import positive, real
 from plait.core.types import ArrayType
 from plait.errors import ArgumentError
 from plait.hlo.formula import HloMath, NumpyMath, chebyshev, polynomial
+from plait.ops import cpu_functions
 from plait.ops.arithmetic import add, div, integer_pow, mul, neg, sub
 from plait.ops.compare import eq, select
 from plait.ops.elementwise import Elementwise, binary, unary
@@ -85,6 +86,7 @@ erfc = unary(
     accepts=FLOAT,
     numpy=_by_number(math.erfc),
     hlo=_chlo("erfc"),
+    cpu=cpu_functions.lowering(_chlo("erfc"), cpu_functions.erfc32),
     jvp=lambda y, x, t: mul(t, mul(exp(neg(integer_pow(x, 2))), -_2_OVER_ROOT_PI)),
     samples=[real(2, 3)],
 )
@@ -126,6 +128,7 @@ lgamma = unary(
     accepts=FLOAT,
     numpy=wide(_numpy.lgamma),
     hlo=_chlo("lgamma"),
+    cpu=cpu_functions.lowering(_chlo("lgamma"), cpu_functions.lgamma32),
     jvp=lambda y, x, t: mul(t, digamma(x)),
     samples=[positive(2, 3), real(3) - 2.03],
 )
@@ -136,6 +139,7 @@ digamma = unary(
     accepts=FLOAT,
     numpy=wide(_numpy.digamma),
     hlo=_chlo("digamma"),
+    cpu=cpu_functions.lowering(_chlo("digamma"), cpu_functions.digamma32),
     jvp=lambda y, x, t: mul(t, polygamma(1.0, x)),
     samples=[positive(2, 3), real(3) - 2.03],
 )
