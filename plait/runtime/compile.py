@@ -17,7 +17,7 @@ from plait.config import state
 from plait.core import dtypes
 from plait.core.program import Program, Var, run_program
 from plait.core.stage import stage
-from plait.core.types import ArrayType
+from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DonatedError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
@@ -26,7 +26,7 @@ from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p
 from plait.regions import gang
 from plait.regions.spmd import Pmap, fuse
 from plait.runtime import client, xla
-from plait.runtime.array import Array, Taken, as_array, taken_error
+from plait.runtime.array import Array, Taken, as_array, canonical_value, taken_error
 from plait.runtime.partition import Grid, choose_grid, lay_out, spread
 from plait.runtime.placement import (
     Lanes,
@@ -81,8 +81,13 @@ class Compiled:
         self.name, self.names = program.name, program.names
         self.checks = state.debug_nans or state.debug_infs
 
-    def run(self, args: Sequence[Array]) -> list[Array]:
-        """The results as Arrays. Raises DonatedError, OutOfMemory and what a callback raised."""
+    def run(self, args: Sequence[Any]) -> list[Array]:
+        """The results as Arrays, from Arrays or host values of the types it was compiled for.
+
+        Raises: DonatedError, OutOfMemory and what a callback raised.
+        """
+        if self.feeders is None and not all(type(x) is Array for x in args):
+            args = [x if type(x) is Array else as_array(x) for x in args]
         if self.donated:
             self.check_shared(args)
         try:
@@ -90,7 +95,8 @@ class Compiled:
                 bufs = [*self.captured, *map(buf_of, args)]
             else:
                 bufs = self.captured + [
-                    a.buf if f is None else f(a) for f, a in zip(self.feeders, args, strict=True)
+                    as_array(a).buf if f is None else f(a)
+                    for f, a in zip(self.feeders, args, strict=True)
                 ]
             outs = self.execute(bufs)
         except (xla.XlaError, TypeError) as error:
@@ -108,13 +114,15 @@ class Compiled:
         """Mark the arguments whose buffers the call took."""
         for k in self.donated:
             arg = args[k]
-            if type(arg.buf) is not Taken and xla.is_deleted(arg.buf):
+            if type(arg) is Array and type(arg.buf) is not Taken and xla.is_deleted(arg.buf):
                 arg.buf = Taken(f"the call of {self.name}, which donates it")
 
     def check_shared(self, args: Sequence[Array]) -> None:
         """Raise DonatedTwiceError if a donated buffer is an argument a second time."""
         first: dict[int, int] = {}
         for k, arg in enumerate(args):
+            if type(arg) is not Array:
+                continue
             j = first.setdefault(id(arg.buf), k)
             if j != k and (j in self.donated or k in self.donated):
                 n = len(self.captured)
@@ -129,6 +137,8 @@ class Compiled:
     def failure(self, error: Exception, args: Sequence[Array]) -> Exception:
         """The error to raise for one that XLA raised."""
         for k, arg in enumerate(args):
+            if type(arg) is not Array:
+                continue
             if type(arg.buf) is not Taken and xla.is_deleted(arg.buf):
                 arg.buf = Taken("a call that donates it")
             if type(arg.buf) is Taken:
@@ -228,8 +238,10 @@ def _feeder(placement: Placement | None, device: xla.Device) -> Callable[[Array]
     return lambda x: _feed(x, device)
 
 
-def _feed(x: Array, device: xla.Device) -> Any:
-    """The value of an Array as one buffer on a device."""
+def _feed(x: Any, device: xla.Device) -> Any:
+    """An Array or host value as one buffer on a device."""
+    if type(x) is not Array:
+        return xla.put(canonical_value(x, type_of(x)), device)
     buf, placement = x._live(), x.placement
     if isinstance(placement, Sharded) or (isinstance(placement, Lanes) and not placement.stacked):
         return xla.put(np.ascontiguousarray(x.host()), device, copy=False)

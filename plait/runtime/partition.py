@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from plait.core.program import Program, Var, sub_programs
-from plait.core.types import ArrayType
+from plait.core.types import ArrayType, type_of
 from plait.hlo.builder import Builder, Value
 from plait.hlo.types import tensor
 from plait.regions import gang
 from plait.regions.spmd import pmap_p
 from plait.runtime import xla
-from plait.runtime.array import Array
+from plait.runtime.array import Array, canonical_value
 from plait.runtime.placement import Placement, Sharded
 
 
@@ -199,12 +199,15 @@ def _mapped_values(
     return {v: p for v, p in entering.items() if v not in elsewhere}, leaving
 
 
-def spread(x: Array, sharding: xla.Sharding) -> Any:
-    """The value of an Array as a buffer with a sharding; its own buffer if that has equal parts."""
-    placement = x.placement
-    if isinstance(placement, Sharded) and same_parts(placement.sharding, sharding, x.type):
-        return x._live()
-    host = np.asarray(x.host())
+def spread(x: Any, sharding: xla.Sharding) -> Any:
+    """An Array or host value as a buffer with a sharding; its own buffer if that has equal parts."""
+    if type(x) is Array:
+        placement = x.placement
+        if isinstance(placement, Sharded) and same_parts(placement.sharding, sharding, x.type):
+            return x._live()
+        host = np.asarray(x.host())
+    else:
+        host = canonical_value(x, type_of(x))
     parts = [
         np.ascontiguousarray(host[sharding.index(k, host.shape)])
         for k in range(sharding.num_devices)

@@ -123,8 +123,7 @@ class JitFunction(Transformed):
         """Compile if need be, and execute."""
         if not all(type(x) is Array for x in leaves):
             check_arrays(leaves, lambda: self.leaf_names(call), self.kind)
-            leaves = [x if type(x) is Array else as_array(x) for x in leaves]
-        signatures = [x.sig for x in leaves]
+        signatures = [x.sig if type(x) is Array else type_of(x) for x in leaves]
         key = (in_tree, state.key, *signatures)
         if self.has_static:
             key = (call.static_key, key)
@@ -138,9 +137,9 @@ class JitFunction(Transformed):
         return entry.out_tree.unflatten(entry.compiled.run(leaves))
 
     def prepare(
-        self, call: Call, leaves: Sequence[Array], in_tree: Any, signatures: Sequence[Any]
+        self, call: Call, leaves: Sequence[Any], in_tree: Any, signatures: Sequence[Any]
     ) -> Entry:
-        traced = self.trace(call, [x.type for x in leaves], in_tree)
+        traced = self.trace(call, [type_of(x) for x in leaves], in_tree)
         donated = self.donated_leaves(call)
         captured = [as_array(x) for x in traced.captured]
         compiled = compile_program(traced.program, captured, signatures, donated=donated)
