@@ -21,16 +21,16 @@ from plait.core.types import ArrayType, type_of
 class StageTracer(Tracer):
     """A variable of a Program that is being written."""
 
-    __slots__ = ("name", "source", "var")
+    __slots__ = ("name", "source", "variable")
 
     def __init__(self, interpreter: Interpreter, var: Var, source: Source | None, name: str = ""):
-        self.interpreter, self.var, self.type = interpreter, var, var.type
+        self.interpreter, self.variable, self.type = interpreter, var, var.type
         self.source, self.name = source, name
 
     def origin(self) -> str:
         if self.name:
             return f"the argument {self.name}"
-        names = self.interpreter.arguments_behind(self.var)  # type: ignore[attr-defined]
+        names = self.interpreter.arguments_behind(self.variable)  # type: ignore[attr-defined]
         place = f"computed at {self.source}" if self.source else "computed"
         shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
         return f"{place} from {shown}" if names else place
@@ -65,7 +65,7 @@ class Stager(Interpreter):
     def atom(self, x: Any) -> Atom:
         """The variable or literal that stands for a value."""
         if type(x) is StageTracer and x.interpreter is self:
-            return x.var
+            return x.variable
         if isinstance(x, Tracer):
             if not x.interpreter.alive:
                 raise leaked(x)
@@ -96,7 +96,8 @@ class Stager(Interpreter):
     def emit(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         """Append an equation; tracers for its results."""
         inputs = [
-            x.var if type(x) is StageTracer and x.interpreter is self else self.atom(x) for x in xs
+            x.variable if type(x) is StageTracer and x.interpreter is self else self.atom(x)
+            for x in xs
         ]
         out = infer(op, [a.type for a in inputs], params)
         source = context.source or user_source()
