@@ -27,6 +27,8 @@ class Interpreter:
     """Receives ops; gives results. `parent` receives what this one computes."""
 
     parent: Interpreter | None = None
+    # Whether it runs outside of all transformations.
+    base: bool = False
     # False once the transformation is over: its tracers must not be used any more.
     alive: bool = True
     # What the user called and the function it runs, for messages.

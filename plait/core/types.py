@@ -73,6 +73,8 @@ class ArrayType:
         return f"ArrayType({self}{', weak_type=True' if self.weak_type else ''})"
 
 
+# NumPy's dtypes that are the same in plait, whatever the switches say.
+_PLAIN = frozenset(map(np.dtype, ("float32", "int32", "uint32", "bool", "uint8", "complex64")))
 _SCALARS = (bool, int, float, complex)
 _scalar_types: dict[tuple[type, bool], ArrayType] = {}
 
@@ -94,8 +96,10 @@ def type_of(x: Any) -> ArrayType:
     if isinstance(type_, ArrayType):
         return type_
     if isinstance(x, np.ndarray | np.generic):
-        dtype = dtypes.canonical(dtypes.as_dtype(x.dtype))
-        dtypes.check_supported(dtype, x=x)
+        dtype = x.dtype
+        if dtype not in _PLAIN:
+            dtype = dtypes.canonical(dtypes.as_dtype(dtype))
+            dtypes.check_supported(dtype, x=x)
         return ArrayType(x.shape, dtype)
     if isinstance(x, _SCALARS):
         return scalar_type(x)

@@ -105,8 +105,17 @@ def _setitem(self: Any, key: Any, value: Any) -> None:
     )
 
 
+
+def _item(self: Any, index: Any) -> Any:
+    if type(self) is Array and context.interpreter.base:
+        found = self.static_item(index)
+        if found is not None:
+            return found
+    return indexing.getitem(self, index)
+
+
 _OPERATORS: dict[str, Any] = {
-    "__getitem__": indexing.getitem,
+    "__getitem__": _item,
     "__setitem__": _setitem,
     "__iter__": _iter,
     "__reversed__": _reversed,

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from plait.config import state
 from plait.core import dtypes
 from plait.core.interpreter import Tracer, leaked
 from plait.core.types import ArrayType, scalar_type, type_of
 from plait.errors import ArgumentTypeError, DonatedError
 from plait.runtime import client, xla
-from plait.runtime.placement import Lanes, OnDevice, Placed, Placement, signature
+from plait.runtime.placement import Lanes, OnDevice, Placed, Placement, Sharded, signature
 
 
 class Taken:
@@ -206,6 +207,56 @@ class Array(metaclass=_ArrayMeta):
             value = np.broadcast_to(np.expand_dims(value, placement.axis), type_.shape)
         return value
 
+    def static_item(self, index: Any) -> Array | None:
+        """self[index] for known ints and slices, read in host memory: nothing is compiled, and of an
+        array on several devices only the part that holds the item is touched.
+
+        None where that is not possible or not right: other indices, positions out of range, other
+        platforms, a value that is still being computed.
+        """
+        placement = self.placement
+        buf = self._live()
+        several = type(placement) is Sharded
+        if not several and not buf.is_ready():
+            return None
+        if xla.sharding_of(buf).devices[0].platform != "cpu":
+            return None
+        shape = self.type.shape
+        items = index if type(index) is tuple else (index,)
+        axis = 0
+        for item in items:
+            if type(item) is int:
+                if axis >= len(shape) or not -shape[axis] <= item < shape[axis]:
+                    return None
+            elif type(item) is not slice or axis >= len(shape) or not _is_static(item):
+                return None
+            axis += 1
+        part, index = self._part_with(items) if several else (self.host(), index)
+        value = np.ascontiguousarray(part[index])
+        if value.ndim != np.ndim(part[index]):  # ascontiguousarray makes 0-d arrays 1-d
+            value = value.reshape(())
+        device = placement.devices[0] if type(placement) is OnDevice else None
+        return from_host(value, self.type.with_shape(value.shape), copy=False, device=device)
+
+    def _part_with(self, items: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
+        """(a part of a sharded array that holds an item, the item's index in it)."""
+        sharding = self.placement.sharding  # type: ignore[union-attr]
+        shape = self.type.shape
+        first = items[0]
+        start = range(shape[0])[first] if type(first) is int else first.indices(shape[0])[0]
+        stop = start + 1 if type(first) is int else first.indices(shape[0])[1]
+        step = 1 if type(first) is int else first.indices(shape[0])[2]
+        for k in range(sharding.num_devices):
+            index = sharding.index(k, shape)
+            own = range(*index[0].indices(shape[0]))
+            whole = all(s == slice(None) or s == slice(0, n) for s, n in zip(index[1:], shape[1:]))
+            if whole and step > 0 and own.start <= start and stop <= own.stop:
+                part = xla.shard_to_host(self._live(), k, shape, dtypes.storage(self.type.dtype))
+                at = start - own.start
+                head = at if type(first) is int else slice(at, stop - own.start, step)
+                return part, (head, *items[1:])
+        return self.host(), items
+
     def numbers(self) -> np.ndarray:
         """`host`, refused for keys, which are not numbers."""
         if isinstance(self.type.dtype, dtypes.KeyDType):
@@ -312,6 +363,10 @@ class Array(metaclass=_ArrayMeta):
         return xla.dlpack_device(next(iter(self.devices())))
 
 
+def _is_static(item: slice) -> bool:
+    return all(v is None or type(v) is int for v in (item.start, item.stop, item.step))
+
+
 def _printable(value: np.ndarray) -> np.ndarray:
     # NumPy prints bfloat16 and float8 through object conversion; float32 shows the same numbers.
     is_numpys = value.dtype.kind in "biufc" and value.dtype.type.__module__ == "numpy"
@@ -370,19 +425,21 @@ def as_array(x: Any) -> Array:
     """
     if type(x) is Array:
         return x
+    kind = type(x)
+    # 0.0 and -0.0 are equal keys but different values; complex numbers have such parts.
+    if (kind is float and x) or kind is int or kind is bool:
+        key = (kind, x, state.key)
+        found = _scalars.get(key)
+        if found is None:
+            if len(_scalars) >= _SCALARS_KEPT:
+                _scalars.clear()
+            type_ = type_of(x)
+            found = _scalars[key] = from_host(canonical_value(x, type_), type_)
+        return found
     if isinstance(x, Tracer):
         raise leaked(x)
     type_ = type_of(x)
-    value = canonical_value(x, type_)
-    if value.ndim:
-        return from_host(value, type_)
-    key = (type_, value.tobytes(), client.default_device())
-    found = _scalars.get(key)
-    if found is None:
-        if len(_scalars) >= _SCALARS_KEPT:
-            _scalars.clear()
-        found = _scalars[key] = from_host(value, type_)
-    return found
+    return from_host(canonical_value(x, type_), type_)
 
 
 def canonical_value(x: Any, type_: ArrayType) -> np.ndarray:

@@ -22,6 +22,7 @@ class Eager(Interpreter):
     """Compiles each op for the signatures it meets, and keeps the executables."""
 
     transformation = "eager computation"
+    base = True
 
     def __init__(self) -> None:
         self.table: dict[tuple, Compiled] = {}
