@@ -34,6 +34,7 @@ from plait.numpy.ufuncs import (
     minimum,
     multiply,
     not_equal,
+    number_like,
     signbit,
     subtract,
     true_divide,
@@ -82,7 +83,9 @@ def log2(x: Any, /) -> Any:
 def log10(x: Any, /) -> Any:
     """The logarithm to base 10."""
     x = to_inexact("log10", x)
-    return multiply(functions.log(x), 1 / math.log(10)) if _is_wide(x) else _narrow(log10, x)
+    if not _is_wide(x):
+        return _narrow(log10, x)
+    return multiply(functions.log.bind(x), 1 / math.log(10))
 
 
 def _is_wide(x: Any) -> bool:
@@ -172,7 +175,7 @@ asin, acos, atan, asinh, acosh, atanh = arcsin, arccos, arctan, arcsinh, arccosh
 
 def arctan2(x1: Any, x2: Any, /) -> Any:
     """The angle of the point (x2, x1) in the plane, in radians, in -pi..pi."""
-    return functions.atan2(*promote("arctan2", (x1, x2), INEXACT_KIND))
+    return functions.atan2.bind(*promote("arctan2", (x1, x2), INEXACT_KIND))
 
 
 atan2 = arctan2
@@ -189,7 +192,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     ratio = true_divide(small, where(zero, 1, large))
     length = multiply(large, sqrt(add(1, multiply(ratio, ratio))))
     infinite = logical_or(isinf(a), isinf(b))
-    return where(infinite, np.asarray(np.inf).astype(type_of(a).dtype), where(zero, large, length))
+    return where(infinite, number_like(a, math.inf), where(zero, large, length))
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
@@ -205,7 +208,7 @@ def _logaddexp(x1: Any, x2: Any, exp: Any, log1p: Any) -> Any:
     gap = arithmetic.sub(x1, x2)
     # Equal infinities have no difference; their sum is themselves.
     same = compare.ne(gap, gap)
-    safe = where(same, np.zeros((), type_of(gap).dtype), gap)
+    safe = where(same, number_like(gap, 0.0), gap)
     rest = log1p(exp(arithmetic.neg(functions.abs(safe))))
     return where(same, arithmetic.add(x1, x2), arithmetic.add(top, rest))
 
@@ -269,7 +272,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 def nextafter(x: Any, y: Any, /) -> Any:
     """The number next to x towards y."""
-    return functions.nextafter(*promote("nextafter", (x, y), INEXACT_KIND))
+    return functions.nextafter.bind(*promote("nextafter", (x, y), INEXACT_KIND))
 
 
 def spacing(x: Any, /) -> Any:

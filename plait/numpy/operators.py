@@ -105,7 +105,6 @@ def _setitem(self: Any, key: Any, value: Any) -> None:
     )
 
 
-
 def _item(self: Any, index: Any) -> Any:
     if type(self) is Array and context.interpreter.base:
         found = self.static_item(index)

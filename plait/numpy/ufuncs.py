@@ -13,7 +13,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, UINT
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, DtypeError
+from plait.errors import ArgumentError, DtypeError
 from plait.numpy.promotion import (
     INEXACT_KIND,
     NUMERIC,
@@ -69,11 +69,17 @@ def floor_divide(x: Any, y: Any, /) -> Any:
         return arithmetic.div.bind(x, y)
     if dtype in INTEGER:
         quotient, rest = arithmetic.div.bind(x, y), arithmetic.rem.bind(x, y)
-        one = np.ones((), dtype)
-        return where(_floor_is_lower(rest, y), arithmetic.sub(quotient, one), quotient)
+        lower = _floor_is_lower(rest, y)
+        return where(lower, arithmetic.sub.bind(quotient, number_like(x, 1)), quotient)
     if dtype in COMPLEX:
         raise DtypeError("complex numbers have no floor", op="floor_divide", x=x, y=y)
     return _float_divmod(x, y)[0]
+
+
+def number_like(x: Any, number: int | float) -> Any:
+    """A number in the dtype of x, weak if x is."""
+    t = type_of(x)
+    return literal(number, t.dtype, t.weak_type)
 
 
 def _floor_is_lower(rest: Any, y: Any) -> Any:
@@ -88,8 +94,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     # x - rest is an exact multiple of y; rounding removes the error of the division.
     quotient = functions.round(arithmetic.div.bind(arithmetic.sub.bind(x, rest), y))
     lower = _floor_is_lower(rest, y)
-    one = np.ones((), type_of(rest).dtype)
-    quotient = where(lower, arithmetic.sub(quotient, one), quotient)
+    quotient = where(lower, arithmetic.sub.bind(quotient, number_like(rest, 1)), quotient)
     # A divisor of zero: the quotient is x / y as it is (inf or nan), not 0 / 0.
     zero = np.zeros((), type_of(rest).dtype)
     quotient = where(compare.eq(y, zero), arithmetic.div.bind(x, y), quotient)
@@ -174,7 +179,7 @@ def power(x: Any, y: Any, /) -> Any:
     x, y = promote("power", (x, y), NUMERIC)
     if type_of(x).dtype in INTEGER:
         return _integer_power(x, y)
-    return functions.pow(x, y)
+    return functions.pow_p.bind(x, y)
 
 
 pow = power
@@ -200,7 +205,7 @@ def _integer_power(x: Any, y: Any) -> Any:
 def float_power(x: Any, y: Any, /) -> Any:
     """x ** y as floats."""
     x, y = promote("float_power", (x, y), INEXACT_KIND)
-    return functions.pow(x, y)
+    return functions.pow_p.bind(x, y)
 
 
 def abs(x: Any, /) -> Any:
@@ -437,7 +442,7 @@ def bitwise_count(x: Any, /) -> Any:
 
 def left_shift(x: Any, y: Any, /) -> Any:
     """x * 2**y for integers, by shifting bits."""
-    return compare.shift_left(*promote("left_shift", (x, y), NUMERIC))
+    return compare.shift_left.bind(*promote("left_shift", (x, y), NUMERIC))
 
 
 bitwise_left_shift = left_shift
@@ -447,7 +452,7 @@ def right_shift(x: Any, y: Any, /) -> Any:
     """x // 2**y for integers, by shifting bits; the sign stays."""
     x, y = promote("right_shift", (x, y), NUMERIC)
     unsigned = type_of(x).dtype in UINT
-    return (compare.shift_right_logical if unsigned else compare.shift_right_arithmetic)(x, y)
+    return (compare.shift_right_logical if unsigned else compare.shift_right_arithmetic).bind(x, y)
 
 
 bitwise_right_shift = right_shift
@@ -581,7 +586,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     """The angle of a complex number in the plane, in radians, or degrees if deg."""
     z = to_inexact("angle", operand("angle", z))
     parts = (imag(z), real(z))
-    result = functions.atan2(*promote("angle", parts))
+    result = functions.atan2.bind(*promote("angle", parts))
     if deg:
         result = multiply(result, 180 / np.pi)
     return astype(result, type_of(result).dtype)
@@ -716,16 +721,3 @@ def where(
         for v, v_shape in zip((condition, x, y), shapes, strict=True)
     )
     return compare.select(condition, x, y)
-
-
-def check_real(op: str, x: Any) -> None:
-    """Raise DtypeError for complex x."""
-    if type_of(x).dtype in COMPLEX:
-        raise DtypeError("complex numbers are not taken", op=op, x=x)
-
-
-def check_integer(op: str, *xs: Any) -> None:
-    """Raise ArgumentTypeError unless all dtypes are integers."""
-    for x in xs:
-        if type_of(x).dtype not in INTEGER:
-            raise ArgumentTypeError("takes integers", op=op, x=x)
