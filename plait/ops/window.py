@@ -337,7 +337,7 @@ reduce_window_min_p = register(ReduceWindowMin())
 class ReduceWindow(Primitive):
     """Combine each window by a computation on scalars; operands and results as in reduce.
 
-    Padding holds the initial value. StableHLO: reduce_window.
+    Padding counts as the initial value, which changes nothing. StableHLO: reduce_window.
     """
 
     name = "reduce_window"
@@ -453,11 +453,11 @@ def reduce_window(
 ) -> Any:
     """Combine the elements of every window over operand by a computation on scalars.
 
-    operand is an array or a tree of arrays of one shape, init_value a tree of scalars alike, which
-    also fill the padding. All sequences have a number for each axis, batch and channels included;
-    padding is "SAME", "VALID" or a pair (low, high) for each axis. Sums, maxima and minima (from
-    add, max, min) are recognised. Derivatives go through any computation; of a maximum, to the
-    first element that attains it.
+    operand is an array or a tree of arrays of one shape, init_value a tree of scalars alike, for
+    which computation(init, a) must be a. All sequences have a number for each axis, batch and
+    channels included; padding is "SAME", "VALID" or a pair (low, high) for each axis. Sums, maxima
+    and minima (from add, max, min) are recognised. Derivatives go through any computation; of a
+    maximum, to the first element that attains it.
     Raises: ShapeError, DtypeError, ArgumentError.
     """
     op = "reduce_window"
