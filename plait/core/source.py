@@ -1,26 +1,48 @@
 """The user's line behind an equation: for errors, printed programs and HLO locations.
 
 Captured on every op of a trace, so it keeps only a code object and an offset; the file name and
-line are worked out when somebody asks.
+line are worked out when somebody asks. The names of `named_scope` blocks around the line go along.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
+import threading
+from collections.abc import Iterator
 from types import CodeType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _is_internal: dict[CodeType, bool] = {}
 
 
+class _Scope(threading.local):
+    # Names of the blocks around the running line, each with a "/" behind it.
+    prefix: str = ""
+
+
+_scope = _Scope()
+
+
+@contextlib.contextmanager
+def scope(name: str, *, inside: bool = True) -> Iterator[None]:
+    """Name the lines that run in a block, inside of the names around it or instead of them."""
+    before = _scope.prefix
+    _scope.prefix = (before if inside else "") + (f"{name}/" if name else "")
+    try:
+        yield
+    finally:
+        _scope.prefix = before
+
+
 class Source:
-    """One place in a user's program."""
+    """One place in a user's program; `scope` holds the names of the blocks around it, with "/"."""
 
-    __slots__ = ("code", "offset")
+    __slots__ = ("code", "offset", "scope")
 
-    def __init__(self, code: CodeType, offset: int):
-        self.code, self.offset = code, offset
+    def __init__(self, code: CodeType, offset: int, scope: str = ""):
+        self.code, self.offset, self.scope = code, offset, scope
 
     @property
     def file(self) -> str:
@@ -59,7 +81,7 @@ def user_source() -> Source | None:
         code = frame.f_code
         known = _is_internal.get(code)
         if not (_internal(code) if known is None else known):
-            return Source(code, frame.f_lasti)
+            return Source(code, frame.f_lasti, _scope.prefix)
         frame = frame.f_back
     return None
 

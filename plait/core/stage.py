@@ -14,7 +14,7 @@ from plait.core.context import context, running
 from plait.core.interpreter import Interpreter, Tracer, infer, leaked
 from plait.core.primitive import Primitive
 from plait.core.program import Atom, Equation, Literal, Program, Var
-from plait.core.source import Source, function_name, user_source
+from plait.core.source import Source, function_name, scope, user_source
 from plait.core.types import ArrayType, type_of
 
 
@@ -143,13 +143,14 @@ def stage(
     """Run a function of arrays on tracers of the given types and write down what it does.
 
     The function returns a flat sequence of arrays. Returns the Program and the captured values: the
-    Program's inputs are these, then the arguments. The named axes in scope stay in scope.
+    Program's inputs are these, then the arguments. The named axes in scope stay in scope; the names
+    of the blocks around do not, since they belong to the equation that will hold the Program.
     """
     name = name or function_name(function)
     stager = Stager(context.interpreter, transformation, name)
     source, context.source = context.source, None
     try:
-        with running(stager):
+        with running(stager), scope("", inside=False):
             labels = names or [""] * len(types)
             arguments = [stager.argument(t, n) for t, n in zip(types, labels, strict=True)]
             outputs = function(*arguments)

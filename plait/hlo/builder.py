@@ -60,7 +60,7 @@ class Builder:
         self.functions: list[str] = []
         self.function_names: dict[Any, Any] = {}
         self.lines: list[str] = []
-        self.location = ""
+        self.location = self.scope = ""
         self._counter = 0
         self._channels = 0
         self._constants: dict[Any, Value] = {}

@@ -20,9 +20,10 @@ def lower_program(b: Builder, program: Program, args: Sequence[Value]) -> tuple[
             return env[atom]
         return b.constant(atom.value, atom.type.dtype)
 
-    outer = b.location, b.result_types
+    outer = b.location, b.result_types, b.scope
     for eqn in program.equations:
-        b.set_location(f"{program.name}/{eqn.op.name}", eqn.source)
+        b.scope = outer[2] + (eqn.source.scope if eqn.source else "")
+        b.set_location(f"{program.name}/{b.scope}{eqn.op.name}", eqn.source)
         xs = [value(a) for a in eqn.inputs]
         b.result_types = tuple(v.type for v in eqn.outputs)
         ys = eqn.op.lower(b, *xs, **eqn.params)
@@ -33,7 +34,7 @@ def lower_program(b: Builder, program: Program, args: Sequence[Value]) -> tuple[
                     f"{eqn.op.name}: its lower rule gives {y.type}, its type rule {var.type}"
                 )
             env[var] = y
-    b.location, b.result_types = outer
+    b.location, b.result_types, b.scope = outer
     return tuple(value(a) for a in program.outputs)
 
 
