@@ -123,8 +123,9 @@ MODELS = {"mlp": (mlp_init, mlp), "cnn": (cnn_init, cnn)}
 
 
 def adam_init(params):
-    zeros = plait.tree.map(jnp.zeros_like, params)
-    return {"params": params, "mean": zeros, "square": zeros, "step": jnp.zeros((), jnp.float32)}
+    # Two trees of zeros, not one twice: the state is donated, and an array can be given away once.
+    mean, square = (plait.tree.map(jnp.zeros_like, params) for _ in range(2))
+    return {"params": params, "mean": mean, "square": square, "step": jnp.array(0.0)}
 
 
 def adam(state, gradient, steps):
