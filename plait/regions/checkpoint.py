@@ -7,12 +7,13 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.program import Equation, Program, Var, reference, run_program
 from plait.core.sample import integers, real
 from plait.core.tree import flatten, leaf_names
-from plait.core.types import is_array, type_of
+from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError
 from plait.hlo.module import call_program
 from plait.interpreters.batch import batch_program
@@ -22,6 +23,8 @@ from plait.interpreters.linearize import parent_of
 from plait.interpreters.simplify import drop_dead
 from plait.interpreters.split import Split, split_program
 from plait.interpreters.transpose import backward
+from plait.ops.arithmetic import mul
+from plait.ops.functions import sin
 from plait.regions.call import call_p
 from plait.regions.region import Region, check_operands, merge, partition
 from plait.regions.trace import check_function, describe_function, trace
@@ -182,6 +185,15 @@ class Checkpoint(Region):
 
     def variance(self, varying, params, analyse):
         return analyse(params["program"], varying)
+
+    def samples(self):
+        types = [ArrayType((3,), dtypes.float64)] * 2
+        program = stage_closed(lambda x, y: [mul(sin(mul(x, y)), y), x], types, name="f")
+        for policy in (None, everything_saveable):
+            yield (
+                (real(3), 1 + real(3)),
+                {"program": program, "policy": policy, "prevent_cse": True},
+            )
 
 
 checkpoint_p = register(Checkpoint())

@@ -9,15 +9,17 @@ from typing import Any
 from plait.core import dtypes
 from plait.core.primitive import register, zeros_like, zeros_of
 from plait.core.program import reference, run_program
+from plait.core.sample import real
 from plait.core.source import function_name
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError
 from plait.hlo.module import lower_program
 from plait.interpreters.batch import Frame, add_axis, batch, batch_program
+from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import instantiate
 from plait.interpreters.linearize import Linearizer
-from plait.ops.arithmetic import add
+from plait.ops.arithmetic import add, mul
 from plait.regions.call import call_p
 from plait.regions.region import Region, check_operands, merge
 from plait.regions.rules import (
@@ -123,6 +125,15 @@ class CustomJvpCall(Region):
 
     def variance(self, varying, params, analyse):
         return analyse(params["program"], varying)
+
+    def samples(self):
+        program = stage_closed(lambda x: [mul(x, x)], [ArrayType((3,), dtypes.float64)], name="f")
+
+        def rule(xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            (x,), (t,) = xs, ts
+            return [mul(x, x)], [mul(add(x, x), t)]
+
+        yield (real(3),), {"program": program, "rule": rule, "captured": 0, "name": "f"}
 
 
 custom_jvp_call_p = register(CustomJvpCall())

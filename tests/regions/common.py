@@ -6,25 +6,6 @@ import numpy as np
 import pytest
 
 import plait as jax
-from plait.config import override
-
-
-@pytest.fixture(autouse=True)
-def checked_programs():
-    """Every Program these tests make is type-checked."""
-    with override(check_programs=True):
-        yield
-
-
-def x64(test):
-    """The test in double precision, so that differences are exact enough."""
-    return pytest.mark.usefixtures("double")(test)
-
-
-@pytest.fixture
-def double():
-    with jax.enable_x64():
-        yield
 
 
 def differences(f, x, step=1e-6):

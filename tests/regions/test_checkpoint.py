@@ -20,13 +20,9 @@ from plait.regions.checkpoint import (
     optimization_barrier,
     remat,
 )
-from tests.regions.common import (  # noqa: F401 (fixtures)
-    check_derivatives,
-    checked_programs,
-    double,
-    message,
-    x64,
-)
+from tests.regions.common import check_derivatives, message
+
+pytestmark = pytest.mark.usefixtures("checked")
 
 X = np.array([0.5, -1.5, 2.0], np.float32)
 POLICIES = {
@@ -61,9 +57,8 @@ def count(f, *args, op):
     return sum(e.op.name == op for e in equations(jax.make_jaxpr(f)(*args).program))
 
 
-@x64
 @pytest.mark.parametrize("policy", POLICIES)
-def test_derivatives(double, policy):  # noqa: F811
+def test_derivatives(x64, policy):
     f = checkpoint(layer, policy=POLICIES[policy])
     check_derivatives(f, X, second=policy in ("none", "a name"))
 

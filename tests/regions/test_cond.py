@@ -13,13 +13,9 @@ from plait import lax
 from plait.core.check import check_program
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from plait.ops.slices import index_in_dim
-from tests.regions.common import (  # noqa: F401 (fixtures)
-    check_derivatives,
-    checked_programs,
-    double,
-    message,
-    x64,
-)
+from tests.regions.common import check_derivatives, message
+
+pytestmark = pytest.mark.usefixtures("checked")
 
 X = np.array([0.5, -1.5, 2.0], np.float32)
 
@@ -158,17 +154,15 @@ def test_results_that_no_branch_maps_stay_unmapped():
     assert jax.vmap(f)(np.ones((4, 3), np.float32)).shape == (4, 2)
 
 
-@x64
 @pytest.mark.parametrize("pred", [True, False])
-def test_derivatives(double, pred):  # noqa: F811
+def test_derivatives(x64, pred):
     def f(x):
         return lax.cond(pred, lambda x: jnp.sin(x) * x, lambda x: x**3 * jnp.cos(x.sum()), x)
 
     check_derivatives(f, [0.5, -1.5, 2.0])
 
 
-@x64
-def test_derivatives_where_the_predicate_depends_on_the_argument(double):  # noqa: F811
+def test_derivatives_where_the_predicate_depends_on_the_argument(x64):
     def f(x):
         return lax.cond(x[0] > 0, lambda x: jnp.sin(x) * 2, lambda x: x * x, x)
 
@@ -176,8 +170,7 @@ def test_derivatives_where_the_predicate_depends_on_the_argument(double):  # noq
     check_derivatives(f, [-0.5, -1.5])
 
 
-@x64
-def test_derivatives_of_branches_with_different_needs(double):  # noqa: F811
+def test_derivatives_of_branches_with_different_needs(x64):
     # One branch is linear, one constant, one keeps several values of several shapes.
     c = np.array([1.0, 2.0, 3.0])
 

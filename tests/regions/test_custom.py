@@ -30,12 +30,9 @@ from plait.regions.custom import (
     custom_vjp,
     stop_gradient,
 )
-from tests.regions.common import (  # noqa: F401 (fixtures)
-    checked_programs,
-    double,
-    message,
-    x64,
-)
+from tests.regions.common import message
+
+pytestmark = pytest.mark.usefixtures("checked")
 
 X = np.array([0.5, -1.5, 2.0], np.float32)
 

@@ -11,13 +11,9 @@ from plait import lax
 from plait.core.check import check_program
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from plait.regions.scan import scan_p
-from tests.regions.common import (  # noqa: F401 (fixtures)
-    check_derivatives,
-    checked_programs,
-    double,
-    message,
-    x64,
-)
+from tests.regions.common import check_derivatives, message
+
+pytestmark = pytest.mark.usefixtures("checked")
 
 XS = np.array([[0.5, -1.0], [1.5, 0.3], [-0.2, 0.8], [0.9, 0.1], [0.4, -0.6]])
 F32 = XS.astype(np.float32)
@@ -200,9 +196,8 @@ def test_vmap_grows_the_carry_until_it_fits():
     np.testing.assert_array_equal(ys[:, 3], F32[:, 0])
 
 
-@x64
 @pytest.mark.parametrize("reverse", [False, True])
-def test_derivatives_of_scan(double, reverse):  # noqa: F811
+def test_derivatives_of_scan(x64, reverse):
     w = np.array([[0.5, -0.2], [0.1, 0.9]])
 
     def of_all(p):
@@ -219,17 +214,15 @@ def test_derivatives_of_scan(double, reverse):  # noqa: F811
     check_derivatives(of_carry, np.array([0.3, -0.4]))
 
 
-@x64
 @pytest.mark.parametrize("unroll", [3, True])
-def test_derivatives_of_unrolled_scan(double, unroll):  # noqa: F811
+def test_derivatives_of_unrolled_scan(x64, unroll):
     def f(c):
         return lax.scan(lambda c, x: (jnp.sin(c) * x, c * x), c, XS, unroll=unroll)[1].sum(0)
 
     check_derivatives(f, np.array([0.3, -0.4]), second=False)
 
 
-@x64
-def test_tangents_that_appear_later(double):  # noqa: F811
+def test_tangents_that_appear_later(x64):
     # Only the first carry has a tangent at first, and only the third is returned.
     def f(x):
         (_, _, c), ys = lax.scan(
@@ -243,8 +236,7 @@ def test_tangents_that_appear_later(double):  # noqa: F811
     check_derivatives(f, np.array([0.7, 1.3]))
 
 
-@x64
-def test_derivatives_with_counters_and_constants(double):  # noqa: F811
+def test_derivatives_with_counters_and_constants(x64):
     table = jnp.asarray(XS)
 
     def f(x):
@@ -296,8 +288,7 @@ def test_reverse_mode_passes_rows_on_instead_of_copying_them():
     assert all(v.type.shape != (5, 2) for v in forward.outputs)
 
 
-@x64
-def test_scan_in_scan_in_grad(double):  # noqa: F811
+def test_scan_in_scan_in_grad(x64):
     def f(x):
         def outer(c, row):
             def inner(d, v):
@@ -312,8 +303,7 @@ def test_scan_in_scan_in_grad(double):  # noqa: F811
     check_derivatives(f, np.array([0.7, 0.2]))
 
 
-@x64
-def test_cond_in_scan(double):  # noqa: F811
+def test_cond_in_scan(x64):
     def f(x):
         def body(c, v):
             c = lax.cond(v[0] > 0.4, lambda: jnp.sin(c) * v.sum(), lambda: c * c + x[1])
@@ -328,8 +318,7 @@ def test_cond_in_scan(double):  # noqa: F811
     np.testing.assert_allclose(mapped, [jax.grad(f)(r) for r in rows], rtol=1e-9)
 
 
-@x64
-def test_scan_in_cond_in_jit_in_grad(double):  # noqa: F811
+def test_scan_in_cond_in_jit_in_grad(x64):
     @jax.jit
     def f(x):
         return lax.cond(
@@ -341,8 +330,7 @@ def test_scan_in_cond_in_jit_in_grad(double):  # noqa: F811
     check_derivatives(f, np.array([0.7, 0.2]))
 
 
-@x64
-def test_linear_transpose_of_scan(double):  # noqa: F811
+def test_linear_transpose_of_scan(x64):
     def f(xs):
         (_, total), ys = lax.scan(
             lambda c, x: ((c[0] + 1, c[1] * 0.5 + x), c[1] * c[0]), (0, jnp.zeros(2)), xs
@@ -445,8 +433,7 @@ def test_vmap_over_the_constants_of_a_condition():
     np.testing.assert_array_equal(total, [0, 9, 1])
 
 
-@x64
-def test_forward_derivatives_of_while(double):  # noqa: F811
+def test_forward_derivatives_of_while(x64):
     def f(x):
         def body(c):
             k, y, z = c
@@ -531,8 +518,7 @@ def test_the_counter():
     assert lax.fori_loop(0, 3, lambda i, x: x + i, np.int8(1)).dtype == np.int8
 
 
-@x64
-def test_derivatives_of_fori(double):  # noqa: F811
+def test_derivatives_of_fori(x64):
     def f(x):
         return lax.fori_loop(1, 5, lambda i, c: jnp.sin(c) * i + x[0], x[1])
 
@@ -578,8 +564,7 @@ def test_map(batch_size):
     np.testing.assert_array_equal(out["n"], np.ones(5))
 
 
-@x64
-def test_derivatives_of_map(double):  # noqa: F811
+def test_derivatives_of_map(x64):
     check_derivatives(lambda x: lax.map(lambda v: jnp.sin(v * x[0]), x).sum(), np.arange(3.0))
     f = lambda x: lax.map(lambda v: v**3 * x[0], x, batch_size=2).sum()
     check_derivatives(f, np.arange(1.0, 4.0), second=False)
@@ -622,8 +607,7 @@ def test_associative_scan_of_matrices_and_trees():
     assert lax.associative_scan(jnp.add, np.zeros((0, 2), np.float32)).shape == (0, 2)
 
 
-@x64
-def test_derivatives_of_associative_scan(double):  # noqa: F811
+def test_derivatives_of_associative_scan(x64):
     check_derivatives(lambda x: lax.associative_scan(jnp.multiply, x), np.array([0.5, 2, 3.0, 1]))
 
 
