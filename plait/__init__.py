@@ -17,6 +17,8 @@ from plait.config import (
     numpy_dtype_promotion,
     numpy_rank_promotion,
 )
+from plait.regions.checkpoint import checkpoint, checkpoint_policies
+from plait.regions.checkpoint import checkpoint as remat
 from plait.regions.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from plait.runtime.array import Array
 from plait.runtime.client import (
@@ -53,6 +55,7 @@ from plait.transforms.grad import (
 from plait.transforms.inspect import make_jaxpr
 from plait.transforms.jit import ShapeDtypeStruct, eval_shape, jit
 from plait.transforms.pmap import pmap
+from plait.transforms.shard_map import shard_map
 from plait.transforms.vmap import vmap
 
 P = PartitionSpec

@@ -172,5 +172,6 @@ from plait.ops.window_shape import padtype_to_pads
 from plait.regions.cond import cond, switch
 from plait.regions.custom import custom_gradient, stop_gradient
 from plait.regions.loops import associative_scan, fori_loop, map, scan, while_loop
+from plait.transforms.shard_map import with_sharding_constraint
 
 regularized_incomplete_beta = betainc

@@ -113,49 +113,86 @@ def sharding_text(rank: int, dims: Sequence[Sequence[int]] = ()) -> str:
     return f"<@mesh, [{text}]>"
 
 
-def lower(
-    b: Builder,
-    how: Plan,
-    xs: Sequence[Value],
-    *,
-    program: Program,
-    axis_name: Any,
-    axis_size: int,
-    in_mapped: Sequence[bool],
-    out_mapped: Sequence[bool],
-    **_: Any,
-) -> Sequence[Value]:
-    """The pmap on the mesh; a manual computation, unless one is open already."""
+class _Level(NamedTuple):
+    """One pmap of a nest that becomes one manual computation."""
+
+    plan: Plan
+    axis_name: Any
+    in_mapped: tuple[bool, ...]
+    out_mapped: tuple[bool, ...]
+
+
+def lower(b: Builder, how: Plan, xs: Sequence[Value], **params: Any) -> Sequence[Value]:
+    """The pmap on the mesh; a manual computation, unless one is open already.
+
+    A pmap whose body is nothing but another pmap is lowered together with it, so that the operands
+    are split over the mesh axes of both.
+    """
     outer_mesh = b.mesh
-    if how.lanes == 1:
-        here: Any = axis_name
-    else:
-        here = DeviceAxis(f"devices of {axis_name}")
-        frame = Frame(axis_name, how.lanes, (here, how.size))
-        program, _marks = batch_program(program, frame, tuple(in_mapped), tuple(out_mapped))
-    inner_mesh = [
-        (here, extent) if k in how.positions else (name, extent)
-        for k, (name, extent) in enumerate(outer_mesh)
-    ]
+    manual = all(is_free(name) for name, _size in outer_mesh)
+    program, levels = _nest(b, how, params, manual)
+    mesh = list(outer_mesh)
+    for level in levels:
+        plan, name = level.plan, level.axis_name
+        here: Any = name
+        if plan.lanes > 1:
+            here = DeviceAxis(f"devices of {name}")
+            frame = Frame(name, plan.lanes, (here, plan.size))
+            program, _ = batch_program(program, frame, level.in_mapped, level.out_mapped)
+        for k in plan.positions:
+            mesh[k] = (here, mesh[k][1])
+    last = levels[-1].plan.lanes > 1
+    in_levels = list(zip(*(level.in_mapped for level in levels), strict=True))
+    out_levels = list(zip(*(level.out_mapped for level in levels), strict=True))
+
+    def rows(flags: Sequence[bool]) -> int:
+        """How many leading axes of size 1 a block has: one a level without lanes."""
+        return sum(flags) - (last and flags[-1])
 
     def body(*blocks: Value) -> Sequence[Value]:
-        rows = [
-            b.reshape(x, x.shape[1:]) if m and how.lanes == 1 else x
-            for x, m in zip(blocks, in_mapped, strict=True)
+        given = [
+            b.reshape(x, x.shape[rows(flags) :]) for x, flags in zip(blocks, in_levels, strict=True)
         ]
-        b.mesh = tuple(inner_mesh)
+        b.mesh = tuple(mesh)
         try:
-            ys = lower_program(b, program, rows)
+            ys = lower_program(b, program, given)
         finally:
             b.mesh = outer_mesh
         return [
-            b.reshape(y, (1, *y.shape)) if m and how.lanes == 1 else y
-            for y, m in zip(ys, out_mapped, strict=True)
+            b.reshape(y, (1,) * rows(flags) + y.shape)
+            for y, flags in zip(ys, out_levels, strict=True)
         ]
 
-    if any(not is_free(name) for name, _size in outer_mesh):
-        return _nested(b, how, xs, body, in_mapped, out_mapped)
-    return _manual(b, how, xs, body, in_mapped, out_mapped)
+    if not manual:
+        return _nested(b, how, xs, body, levels[0].in_mapped, levels[0].out_mapped)
+
+    def dims(flags: Sequence[bool]) -> list[tuple[int, ...]]:
+        return [level.plan.positions for level, m in zip(levels, flags, strict=True) if m]
+
+    return _manual(b, xs, body, [dims(f) for f in in_levels], [dims(f) for f in out_levels])
+
+
+def _nest(
+    b: Builder, how: Plan, params: dict[str, Any], manual: bool
+) -> tuple[Program, list[_Level]]:
+    """(the innermost body, the pmaps around it that are lowered together)."""
+    levels = []
+    mesh = list(b.mesh)
+    while True:
+        program = params["program"]
+        levels.append(_Level(how, params["axis_name"], params["in_mapped"], params["out_mapped"]))
+        for k in how.positions:
+            mesh[k] = (params["axis_name"], mesh[k][1])
+        if not manual or how.lanes > 1 or len(program.equations) != 1:
+            return program, levels
+        (eqn,) = program.equations
+        same = tuple(eqn.inputs) == program.inputs and tuple(eqn.outputs) == program.outputs
+        if eqn.op.name != "pmap" or eqn.params["form"] == "fused" or not same:
+            return program, levels
+        inner = place_rows(mesh, eqn.params["axis_size"])
+        if inner is None:
+            return program, levels
+        how, params = inner, eqn.params
 
 
 def is_free(name: Any) -> bool:
@@ -163,23 +200,24 @@ def is_free(name: Any) -> bool:
     return isinstance(name, DeviceAxis) and name.label.startswith("free")
 
 
-def _block(t: ArrayType, size: int) -> ArrayType:
-    return t.with_shape((t.shape[0] // size, *t.shape[1:]))
-
-
-def _manual(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
+def _manual(b, xs, body, in_dims, out_dims) -> Sequence[Value]:
     results = b.result_types
-    blocks = [_block(x.type, how.size) if m else x.type for x, m in zip(xs, in_mapped, strict=True)]
+    sizes = [size for _, size in b.mesh]
+
+    def block(t: ArrayType, dims: Sequence[Sequence[int]]) -> ArrayType:
+        shape = list(t.shape)
+        for d, axes in enumerate(dims):
+            shape[d] //= math.prod(sizes[k] for k in axes)
+        return t.with_shape(shape)
+
+    blocks = [block(x.type, dims) for x, dims in zip(xs, in_dims, strict=True)]
     text = b.region(blocks, body, terminator="sdy.return")
 
-    def shardings(values, mapped):
-        return ", ".join(
-            sharding_text(v.ndim, [how.positions] if m else ())
-            for v, m in zip(values, mapped, strict=True)
-        )
+    def shardings(values, every):
+        return ", ".join(sharding_text(v.ndim, d) for v, d in zip(values, every, strict=True))
 
     # The pretty form: the attributes' generic spelling differs between versions.
-    head, _, rest = text.partition("^bb0")
+    _, _, rest = text.partition("^bb0")
     args, _, lines = rest.partition(":\n") if not blocks else rest.partition("):\n")
     args = (args + ")" if blocks else "()").strip()
     base = b.fresh_name()
@@ -193,8 +231,8 @@ def _manual(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
     b.lines.append(
         (f"{left} = " if outs else "")
         + f"sdy.manual_computation({', '.join(x.name for x in xs)}) "
-        f"in_shardings=[{shardings(xs, in_mapped)}] "
-        f"out_shardings=[{shardings(results, out_mapped)}] "
+        f"in_shardings=[{shardings(xs, in_dims)}] "
+        f"out_shardings=[{shardings(results, out_dims)}] "
         f"manual_axes={{{names}}} {args} {{\n{lines} : ({in_types}) -> {out_types}{b.location}"
     )
     return outs

@@ -23,6 +23,7 @@ from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
 from plait.interpreters.simplify import simplify
 from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p
+from plait.ops.sharding import sharding_constraint_p
 from plait.regions import gang
 from plait.regions.spmd import Pmap, fuse
 from plait.runtime import client, xla
@@ -156,29 +157,22 @@ def compile_program(
     signatures: Sequence[Signature],
     *,
     donated: Sequence[int] = (),
-    out_shardings: Sequence[xla.Sharding | None] | None = None,
 ) -> Compiled:
     """Compile a Program whose first inputs are `captured` values and whose others are arguments
     with the given signatures.
 
-    `donated` are positions of arguments whose buffers the program may reuse; `out_shardings` says
-    where results are wanted.
+    `donated` are positions of arguments whose buffers the program may reuse.
     Raises: CompileError; MissingRuleError for an op that has no lowering.
     """
     placements = [placement_of(s) for s in signatures]
     n = len(captured)
     if state.debug_nans or state.debug_infs:
         donated = ()  # the search for the op that made a NaN needs the arguments
-    if out_shardings is None:
-        out_shardings = [None] * len(program.outputs)
-    grid = choose_grid(program, placements, out_shardings)
+    grid = choose_grid(program, placements)
     if grid is not None:
-        return _compile_partitioned(program, captured, placements, donated, out_shardings, grid)
+        return _compile_partitioned(program, captured, placements, donated, grid)
     device, home = _device(placements)
-    shown = [
-        Shown(s) if s is not None and s.num_devices > 1 else p
-        for p, s in zip(_map_placements(program), out_shardings, strict=True)
-    ]
+    shown = _map_placements(program)
     program = simplify(fuse(_unstack_inputs(program, n, placements)))
     program, outs = _unstack_outputs(program, shown)
     aliases = _aliases(program, n, donated)
@@ -251,11 +245,14 @@ def _feed(x: Any, device: xla.Device) -> Any:
 
 
 def _map_placements(program: Program) -> list[Placement | None]:
-    """For each result, where it is shown to lie: those of a map lie on the map's devices."""
+    """For each result, where it is shown to lie: those of a map lie on the map's devices, those of
+    a sharding constraint where it says."""
     found: dict[Var, Placement | None] = {}
     for eqn in program.equations:
         if isinstance(eqn.op, Pmap):
             found.update(zip(eqn.outputs, eqn.op.placements(**eqn.params), strict=True))
+        elif eqn.op is sharding_constraint_p:
+            found[eqn.outputs[0]] = Shown(eqn.params["sharding"])
     return [found.get(a) if type(a) is Var else None for a in program.outputs]
 
 
@@ -264,7 +261,6 @@ def _compile_partitioned(
     captured: Sequence[Any],
     placements: Sequence[Placement | None],
     donated: Sequence[int],
-    out_shardings: Sequence[xla.Sharding | None],
     grid: Grid,
 ) -> Compiled:
     """Compile a Program as one partitioned program over the devices of a grid."""
@@ -272,7 +268,7 @@ def _compile_partitioned(
     program = simplify(fuse(program))
     arrays = [as_array(x) for x in captured]
     every = [*(x.placement for x in arrays), *placements]
-    inputs, outputs = lay_out(program, every, out_shardings, grid)
+    inputs, outputs = lay_out(program, every, grid)
     aliases = _aliases(program, n, donated, inputs, outputs)
     builder = Builder(platform_name(grid.devices[0]), gang.free_mesh(grid.shape))
     builder.shard = grid.constrain(builder)

@@ -14,10 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from plait.config import state
 from plait.core.program import Program, Var, sub_programs
 from plait.core.types import ArrayType, type_of
 from plait.hlo.builder import Builder, Value
 from plait.hlo.types import tensor
+from plait.ops.sharding import sharding_constraint_p
 from plait.regions import gang
 from plait.regions.spmd import pmap_p
 from plait.runtime import xla
@@ -116,21 +118,30 @@ def _pmaps(program: Program) -> list[dict[str, Any]]:
     return found
 
 
-def choose_grid(
-    program: Program,
-    placements: Sequence[Placement | None],
-    out_shardings: Sequence[xla.Sharding | None],
-) -> Grid | None:
+def _constraints(program: Program) -> list[xla.Sharding]:
+    """The shardings that a Program asks for, at any depth."""
+    found = []
+    for eqn in program.equations:
+        if eqn.op is sharding_constraint_p:
+            found.append(eqn.params["sharding"])
+        for inner in sub_programs(eqn.params):
+            found.extend(_constraints(inner))
+    return found
+
+
+def choose_grid(program: Program, placements: Sequence[Placement | None]) -> Grid | None:
     """The grid a Program needs, or None if it runs on one device."""
     given = [p.sharding for p in placements if isinstance(p, Sharded)]
-    wanted = [s for s in out_shardings if s is not None]
+    wanted = _constraints(program)
+    if wanted and wanted[0].devices[0].platform == "cpu" and state.pmap_form != "gang":
+        wanted = []  # one program computes for all devices: a constraint only says how to show it
     maps = _pmaps(program)
     if maps:
         every = max((m["devices"] for m in maps), key=len)
         shape = gang.choose_grid(program, len(every))
         devices = tuple(every[: math.prod(shape)])
         meshes = [shape]
-    elif given or (wanted and wanted[0].devices[0].platform != "cpu"):
+    elif given or wanted:
         first = max([*wanted, *given], key=lambda s: s.num_devices)
         devices = tuple(first.devices)
         meshes = [first.tiling.mesh_shape]
@@ -145,16 +156,22 @@ def choose_grid(
 def lay_out(
     program: Program,
     placements: Sequence[Placement | None],
-    out_shardings: Sequence[xla.Sharding | None],
     grid: Grid,
 ) -> tuple[list[xla.Sharding], list[xla.Sharding]]:
     """The shardings of a Program's inputs and results on a grid."""
     entering, leaving = _mapped_values(program, grid)
+    asked: dict[Any, xla.Sharding] = {}
+    for eqn in program.equations:
+        if eqn.op is sharding_constraint_p:
+            asked[eqn.outputs[0]] = eqn.params["sharding"]
+            asked.setdefault(eqn.inputs[0], eqn.params["sharding"])
     inputs = []
     for var, placement in zip(program.inputs, placements, strict=True):
         found = None
         if var in entering:
             found = grid.fitting([entering[var]], var.type)
+        elif var in asked:
+            found = grid.translate(asked[var], var.type)
         elif isinstance(placement, Sharded):
             found = grid.translate(placement.sharding, var.type)
         inputs.append(found or grid.whole())
@@ -164,8 +181,8 @@ def lay_out(
         if isinstance(p, Sharded)
     }
     outputs = []
-    for atom, wanted in zip(program.outputs, out_shardings, strict=True):
-        found = grid.translate(wanted, atom.type) if wanted is not None else None
+    for atom in program.outputs:
+        found = grid.translate(asked[atom], atom.type) if atom in asked else None
         if found is None and atom in leaving:
             found = grid.fitting([leaving[atom]], atom.type)
         if found is None and type(atom) is Var:

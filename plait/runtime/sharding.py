@@ -14,7 +14,7 @@ import numpy as np
 
 from plait.errors import ArgumentError, ShapeError
 from plait.runtime import client, xla
-from plait.runtime.placement import Lanes, OnDevice, Sharded
+from plait.runtime.placement import Lanes, OnDevice, Sharded, Shown
 
 
 class PartitionSpec(tuple):
@@ -165,7 +165,7 @@ class NamedSharding(Sharding):
 
     def __init__(self, mesh: Mesh, spec: Any, *, memory_kind: str | None = None, **_: Any):
         spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
-        used = [n for part in spec for n in _names(part)]
+        used = [n for part in spec for n in spec_names(part)]
         unknown = [n for n in used if n not in mesh.axis_names]
         if unknown:
             raise ArgumentError(
@@ -183,7 +183,7 @@ class NamedSharding(Sharding):
     def axes(self) -> tuple[tuple[int, ...], ...]:
         """For each entry of the spec the positions of its mesh axes."""
         position = {n: k for k, n in enumerate(self.mesh.axis_names)}
-        return tuple(tuple(position[n] for n in _names(part)) for part in self.spec)
+        return tuple(tuple(position[n] for n in spec_names(part)) for part in self.spec)
 
     def lowered(self, ndim: int) -> xla.Sharding:
         """The runtime's sharding for arrays of a rank. Raises ShapeError if the spec is longer."""
@@ -195,7 +195,9 @@ class NamedSharding(Sharding):
                 spec=self.spec,
             )
         full = axes + ((),) * (ndim - len(axes))
-        return xla.tiled(tuple(self.mesh.devices.flat), self.mesh.devices.shape, full)
+        lowered = xla.tiled(tuple(self.mesh.devices.flat), self.mesh.devices.shape, full)
+        _names_used[lowered] = self
+        return lowered
 
     def parts(self, shape):
         sharding = self.lowered(len(shape))
@@ -222,10 +224,15 @@ class NamedSharding(Sharding):
         return f"NamedSharding(mesh={self.mesh}, spec={self.spec})"
 
 
-def _names(part: Any) -> tuple[Any, ...]:
+def spec_names(part: Any) -> tuple[Any, ...]:
+    """The mesh axes of one entry of a PartitionSpec, major first."""
     if part is None:
         return ()
     return part if isinstance(part, tuple) else (part,)
+
+
+# The last sharding with names for each of the runtime's, to show arrays under the user's names.
+_names_used: dict[xla.Sharding, NamedSharding] = {}
 
 
 class Shard:
@@ -271,8 +278,10 @@ def sharding_of_array(x: Any) -> Sharding:
     if isinstance(placement, Lanes):
         mesh = Mesh(np.array(placement.devices, dtype=object), ("_pmap",))
         return NamedSharding(mesh, PartitionSpec(*[None] * placement.axis, "_pmap"))
-    if isinstance(placement, Sharded):
+    if isinstance(placement, Sharded | Shown):
         s = placement.sharding
+        if s in _names_used:
+            return _names_used[s]
         names = tuple(f"d{k}" for k in range(len(s.tiling.mesh_shape)))
         mesh = Mesh(np.array(s.devices, dtype=object).reshape(s.tiling.mesh_shape), names)
         spec = [

@@ -14,7 +14,7 @@ from plait.core.types import is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.runtime import client, xla
 from plait.runtime.array import Array, as_array, canonical_value, from_host
-from plait.runtime.placement import Lanes, OnDevice, Placement, Sharded, signature
+from plait.runtime.placement import Lanes, OnDevice, Placement, Sharded, Shown, signature
 from plait.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding
 
 
@@ -109,9 +109,12 @@ def _host(x: Any) -> np.ndarray:
 
 def _sharded(x: Any, sharding: xla.Sharding) -> Array:
     type_ = type_of(x)
+    if sharding.devices[0].platform == "cpu" and state.pmap_form != "gang":
+        return _shown(x, Shown(sharding))
     placement = Sharded(sharding)
     if type(x) is Array and x.placement is placement:
         return x
+    sharding.shard_shape(type_.shape)
     host = _host(x)
     parts = [
         np.ascontiguousarray(host[sharding.index(k, host.shape)])
@@ -134,19 +137,27 @@ def spread(x: Any, devices: Sequence[Any]) -> Array:
         )
     if devices[0].platform == "cpu" and state.pmap_form != "gang":
         # The fused form of pmap keeps all lanes in one buffer.
-        array = as_array(x) if type(x) is not Array else x
-        placement: Placement = Lanes(devices)
-        if array.placement is placement:
-            return array
-        if array.placement is not None and not _on_default(array):
-            array = from_host(array.host(), type_)
-        return Array(array._live(), type_, signature(type_, placement))
+        return _shown(x, Lanes(devices))
     mesh = (len(devices),)
     return _sharded(x, xla.tiled(devices, mesh, ((0,), *((),) * (type_.ndim - 1))))
 
 
+def _shown(x: Any, placement: Placement) -> Array:
+    """An array in one buffer on the default device, shown as spread."""
+    type_ = type_of(x)
+    placement.parts(type_)  # raises if it does not divide
+    array = as_array(x)
+    if array.placement is placement:
+        return array
+    if array.placement is not None and not _on_default(array):
+        array = from_host(array.host(), type_)
+    return Array(array._live(), type_, signature(type_, placement))
+
+
 def _on_default(x: Array) -> bool:
     placement = x.placement
+    if isinstance(placement, Shown):
+        return True
     if isinstance(placement, Lanes):
         return placement.stacked
     return isinstance(placement, OnDevice) and placement.devices[0] == client.default_device()

@@ -377,9 +377,9 @@ def jit(
     donated = select_arguments(fun, donate_argnums, donate_argnames, "jit", "donate")
     check_disjoint(static, donated, "jit")
     if in_shardings is not None or out_shardings is not None:
-        raise ArgumentError(
-            "in_shardings and out_shardings are not available in this version", op="jit"
-        )
+        from plait.transforms.shard_map import ShardedJit
+
+        return ShardedJit(fun, static, donated, in_shardings, out_shardings)
     return JitFunction(fun, static, donated)
 
 
