@@ -112,7 +112,7 @@ def test_second_derivatives_agree_in_all_modes(name):
     op, _ = OPS[name]
     with override(enable_x64=True):
         x = real(6, low=0.2, high=1.5)
-        f = lambda x: reduce_sum(op(x * x) * real(6), (0,))  # noqa: E731
+        f = lambda x: reduce_sum(op(x * x) * real(6), (0,))
         forward = jax.jacfwd(jax.jacfwd(f))(x)
         np.testing.assert_allclose(jax.hessian(f)(x), forward, rtol=1e-10, atol=1e-12)
         np.testing.assert_allclose(jax.jacrev(jax.jacrev(f))(x), forward, rtol=1e-10, atol=1e-12)

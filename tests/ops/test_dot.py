@@ -9,11 +9,11 @@ import pytest
 import plait as jax
 from plait.config import override
 from plait.core.sample import booleans, complex_, integers, real
+from plait.core.stage import stage
+from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
-from plait.core.stage import stage
-from plait.core.types import type_of
 from plait.ops import dot as lax
 from plait.ops.axes import reduce_sum
 

@@ -146,7 +146,7 @@ def test_argmax_under_transformations():
     x = f32(4, 5, 3)
     got = jax.vmap(lambda x: lax.argmax(x, 0, np.int32))(x)
     same(got, np.argmax(x, 1).astype(np.int32))
-    y, t = jax.jvp(lambda x: lax.argmax(x, 0, np.int32), (x,), (x,))
+    t = jax.jvp(lambda x: lax.argmax(x, 0, np.int32), (x,), (x,))[1]
     assert np.asarray(t).dtype.itemsize == 0
 
 
@@ -162,17 +162,18 @@ def test_errors_of_argmax():
 # --- any computation
 
 
-def test_known_computations_become_their_ops():
-    x = f32(3, 4)
-    for function, init, op in [
+@pytest.mark.parametrize(
+    "function, init, op",
+    [
         (add, 0, "reduce_sum"),
         (lambda a, b: mul(b, a), 1.0, "reduce_prod"),
         (compare.max, -np.inf, "reduce_max"),
         (compare.min, np.float32(np.inf), "reduce_min"),
-    ]:
-        program = jax.make_jaxpr(lambda x: lax.reduce(x, init, function, (1,)))(x)
-        assert op in str(program)
-        assert str(program).count("=") == str(program).count("=>") + 2
+    ],
+)
+def test_known_computations_become_their_ops(function, init, op):
+    program = jax.make_jaxpr(lambda x: lax.reduce(x, init, function, (1,)))(f32(3, 4))
+    assert [eqn.op.name for eqn in program.eqns] == [op]
 
 
 def test_an_initial_value_that_is_not_the_identity_counts():
