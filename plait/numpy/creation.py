@@ -98,7 +98,7 @@ def copy(a: Any, order: str | None = None) -> Any:
 def _placed(x: Any, device: Any) -> Any:
     if device is None:
         return x
-    from plait.transforms.placing import device_put
+    from plait.runtime.transfer import device_put
 
     return device_put(x, device)
 

@@ -183,7 +183,7 @@ atan2 = arctan2
 
 def hypot(x1: Any, x2: Any, /) -> Any:
     """sqrt(x1**2 + x2**2), without overflow on the way."""
-    x1, x2 = promote("hypot", (x1, x2), INEXACT_KIND)
+    x1, x2 = promote("hypot", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         raise DtypeError("complex numbers are not taken", op="hypot", x1=x1, x2=x2)
     a, b = functions.abs(x1), functions.abs(x2)
@@ -197,7 +197,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(exp(x1) + exp(x2)), without overflow on the way."""
-    x1, x2 = promote("logaddexp", (x1, x2), INEXACT_KIND)
+    x1, x2 = promote("logaddexp", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         return _complex_logaddexp(x1, x2)
     return _logaddexp(x1, x2, functions.exp, functions.log1p)
@@ -223,7 +223,7 @@ def _complex_logaddexp(x1: Any, x2: Any) -> Any:
 
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log2(2**x1 + 2**x2), without overflow on the way."""
-    x1, x2 = promote("logaddexp2", (x1, x2), INEXACT_KIND)
+    x1, x2 = promote("logaddexp2", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         scaled = _complex_logaddexp(*(multiply(x, math.log(2)) for x in (x1, x2)))
         return multiply(scaled, 1 / math.log(2))
@@ -264,7 +264,7 @@ radians, degrees = deg2rad, rad2deg
 
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 where x1 < 0, x2 where x1 == 0, 1 where x1 > 0; NaN where x1 is NaN."""
-    x1, x2 = promote("heaviside", (x1, x2), INEXACT_KIND)
+    x1, x2 = promote("heaviside", (x1, x2), INEXACT_KIND, together=False)
     zero = np.zeros((), type_of(x1).dtype)
     step = where(compare.lt(x1, zero), zero, where(compare.gt(x1, zero), np.ones_like(zero), x2))
     return where(compare.ne(x1, x1), x1, step)

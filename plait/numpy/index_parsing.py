@@ -22,7 +22,7 @@ from plait.errors import (
     OutOfRangeError,
     PlaitError,
 )
-from plait.numpy.promotion import is_arraylike, known, operand
+from plait.numpy.promotion import is_arraylike, known, literal, operand
 from plait.ops import arithmetic, compare
 from plait.ops.arithmetic import convert_element_type
 
@@ -239,6 +239,6 @@ def normalise(positions: Any, n: int, mode: str | None) -> Any:
     if t.dtype.itemsize < 4:
         positions = convert_element_type(positions, dtypes.int32)
     dtype = type_of(positions).dtype
-    negative = compare.lt(positions, np.zeros((), dtype))
-    counted = arithmetic.add(positions, np.asarray(n, dtype))
-    return compare.select(negative, counted, positions)
+    negative = compare.lt.bind(positions, literal(0, dtype))
+    counted = arithmetic.add.bind(positions, literal(n, dtype))
+    return compare.select_n_p.bind(negative, positions, counted)

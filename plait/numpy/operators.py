@@ -243,7 +243,7 @@ def _block_until_ready(self: Any) -> Any:
 
 def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
     """The array on another device."""
-    from plait.transforms.placing import device_put
+    from plait.runtime.transfer import device_put
 
     return device_put(self, device)
 

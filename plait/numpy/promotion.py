@@ -17,7 +17,7 @@ import numpy as np
 from plait.config import state
 from plait.core import dtypes
 from plait.core.context import context
-from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER
+from plait.core.dtypes import BOOL, FLOAT, INEXACT, INTEGER
 from plait.core.interpreter import Tracer
 from plait.core.primitive import Primitive
 from plait.core.stage import Stager
@@ -278,8 +278,14 @@ def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[int
     return tuple(result), warning
 
 
-def promote(op: str, xs: Sequence[Any], kind: str = STANDARD) -> list[Any]:
-    """Operands of an elementwise op in one dtype; arrays in one shape, scalars left as scalars."""
+def promote(
+    op: str, xs: Sequence[Any], kind: str = STANDARD, *, together: bool = True
+) -> list[Any]:
+    """Operands of an elementwise op in one dtype; arrays in one shape, scalars left as scalars.
+
+    Python numbers stay that, weak as they are, where they meet the others in one op. A function
+    whose operands go into different ops says together=False.
+    """
     types = []
     for i, x in enumerate(xs):
         t = getattr(x, "type", None)
@@ -304,7 +310,10 @@ def promote(op: str, xs: Sequence[Any], kind: str = STANDARD) -> list[Any]:
     out = []
     for x, (convert, dims) in zip(xs, plan.steps, strict=True):
         if type(x) in _SCALAR_SET:
-            x = literal(x, dtype, plan.weak_type)
+            if plan.weak_type or (together and len(types) > 1):
+                x = literal(x, dtype)
+            else:
+                x = to_host(x, dtype)
         elif convert:
             if isinstance(x, _HOST) and not plan.weak_type:
                 x = to_host(x, dtype)
@@ -323,15 +332,25 @@ def promote_dtypes(op: str, xs: Sequence[Any]) -> list[Any]:
     return [x if x.dtype == dtype else convert_element_type(x, dtype, weak) for x in xs]
 
 
-def literal(x: Any, dtype: Any, weak_type: bool = False) -> Any:
-    """A Python number in a dtype: still a Python number where its dtype is to stay weak."""
+_KINDS = {dtypes.bool_: bool}
+_KINDS |= dict.fromkeys((dtypes.int32, dtypes.int64), int)
+_KINDS |= dict.fromkeys((dtypes.float32, dtypes.float64), float)
+_KINDS |= dict.fromkeys((dtypes.complex64, dtypes.complex128), complex)
+
+
+def literal(x: Any, dtype: Any) -> Any:
+    """A Python number in a dtype: a Python number again where that has the dtype of itself.
+
+    Beside an operand of a strong dtype a weak number changes nothing, and it is cheapest.
+    """
+    kind = _KINDS.get(dtype)
+    if kind is not None and dtypes.scalar_dtype(kind) == dtype:
+        if kind is int:
+            dtypes.check_fits(x, dtype)
+        return kind(x)
     if dtype in INTEGER and not isinstance(x, bool):
         dtypes.check_fits(x, dtype)
-    if weak_type:
-        python = int if dtype in INTEGER else complex if dtype in COMPLEX else float
-        if dtype == dtypes.scalar_dtype(python):
-            return python(x)
-    if type(x) is float and dtype in FLOAT and not -6e4 < x < 6e4:
+    if dtype in FLOAT and not -6e4 < x < 6e4:
         with np.errstate(over="ignore"):  # overflow to infinity is what the dtype has
             return np.asarray(x, dtype)
     return np.asarray(x, dtype)

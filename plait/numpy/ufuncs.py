@@ -77,16 +77,15 @@ def floor_divide(x: Any, y: Any, /) -> Any:
 
 
 def number_like(x: Any, number: int | float) -> Any:
-    """A number in the dtype of x, weak if x is."""
-    t = type_of(x)
-    return literal(number, t.dtype, t.weak_type)
+    """A number in the dtype of x."""
+    return literal(number, type_of(x).dtype)
 
 
 def _floor_is_lower(rest: Any, y: Any) -> Any:
     # Division towards zero is one too large where a rest exists whose sign is not the divisor's.
-    zero = np.zeros((), type_of(rest).dtype)
-    differs = compare.ne(compare.lt(rest, zero), compare.lt(y, zero))
-    return compare.bitwise_and(differs, compare.ne(rest, zero))
+    zero = number_like(rest, 0)
+    differs = compare.ne.bind(compare.lt.bind(rest, zero), compare.lt.bind(y, zero))
+    return compare.bitwise_and.bind(differs, compare.ne.bind(rest, zero))
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
@@ -246,7 +245,7 @@ def signbit(x: Any, /) -> Any:
 
 def copysign(x: Any, y: Any, /) -> Any:
     """The absolute value of x with the sign of y."""
-    x, y = promote("copysign", (x, y), INEXACT_KIND)
+    x, y = promote("copysign", (x, y), INEXACT_KIND, together=False)
     if type_of(x).dtype in COMPLEX:
         raise DtypeError("complex numbers have no sign", op="copysign", x=x, y=y)
     size = functions.abs(x)
@@ -380,7 +379,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 def _to_bool(op: str, x: Any, position: int = 0) -> Any:
     x = operand(op, x, position)
     dtype = type_of(x).dtype
-    return x if dtype in BOOL else compare.ne(x, np.zeros((), dtype))
+    return x if dtype in BOOL else compare.ne.bind(x, number_like(x, 0))
 
 
 def logical_and(x: Any, y: Any, /) -> Any:

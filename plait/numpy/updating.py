@@ -12,12 +12,19 @@ from typing import Any
 
 import numpy as np
 
+from plait.core import dtypes
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import indexing, ufuncs
 from plait.numpy.index_parsing import Index, Positions, Range, Static, parse
 from plait.numpy.indexing import FILL, PROMISE, parse_mode
-from plait.numpy.promotion import broadcast_shapes, value
+from plait.numpy.promotion import (
+    broadcast_shapes,
+    is_base,
+    is_traced_or_device,
+    operand,
+    value,
+)
 from plait.ops import arithmetic, compare, scatter
 from plait.ops import axes as ops
 from plait.ops.gather import GatherScatterMode, ScatterDimensionNumbers
@@ -246,8 +253,11 @@ def _plan(index: Index, shape: tuple[int, ...], wrap: bool) -> _Plan | None:
 
 def _fitted(op: str, values: Any, x: Any, index: Index, plan: _Plan | None) -> Any:
     """Values in the dtype of x and the shape of the updates."""
-    values = value(op, values)
-    if values.dtype != x.dtype or values.type.weak_type:
+    values = operand(op, values)
+    host = not is_traced_or_device(values)
+    if host:
+        values = _host_values(op, values, x.dtype)
+    elif values.dtype != x.dtype:
         values = arithmetic.convert_element_type(values, x.dtype)
     if plan is None:
         sizes = {k: e.size for k, e in enumerate(index.entries) if type(e) is Range}
@@ -273,9 +283,34 @@ def _fitted(op: str, values: Any, x: Any, index: Index, plan: _Plan | None) -> A
             values=values,
             place=tuple(seen),
         )
+    if host and is_base() and math.prod(shape) <= _SMALL:
+        if extra > 0:
+            values = values.reshape(have[extra:])
+        return np.ascontiguousarray(np.broadcast_to(values, seen)).reshape(shape)
+    if host and not values.ndim:
+        return ops.broadcast_to(values, tuple(shape))
     if extra > 0:
         values = ops.reshape(values, have[extra:])
     return ops.reshape(ops.broadcast_to(values, tuple(seen)), shape)
+
+
+# Executed at once, so few values are cheaper to spread out here than on the device.
+_SMALL = 1024
+
+
+def _host_values(op: str, values: Any, dtype: Any) -> np.ndarray:
+    type_of(values)  # raises for dtypes that no array has
+    if isinstance(dtype, dtypes.KeyDType):
+        raise DtypeError("random keys are not made from numbers", op=op, values=values)
+    if isinstance(values, int) and not isinstance(values, bool) and dtype in dtypes.INTEGER:
+        dtypes.check_fits(values, dtype, op=op)
+    with np.errstate(all="ignore"):
+        host = np.asarray(values)
+        if host.dtype in dtypes.COMPLEX and dtype not in dtypes.COMPLEX:
+            host = host.real
+        if host.dtype in dtypes.FLOAT and dtype in dtypes.INTEGER:
+            host = arithmetic.convert_p.numpy(host, dtype=dtype, weak_type=False)
+        return np.asarray(host.astype(dtype))
 
 
 def _write_block(
