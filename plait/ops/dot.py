@@ -16,6 +16,7 @@ from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, PlaitError, ShapeError
+from plait.hlo.types import element
 from plait.ops.arithmetic import add, convert_element_type
 from plait.ops.axes import move_axis, normalise_axis, permute
 
@@ -427,8 +428,6 @@ def _stored(precision_type: Any, algorithm: DotAlgorithm) -> Any:
 
 
 def _algorithm_text(algorithm: DotAlgorithm) -> str:
-    from plait.hlo.types import element
-
     def name(dtype: Any) -> str:
         return "tf32" if dtype == "tf32" else element(dtype)
 

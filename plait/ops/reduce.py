@@ -16,6 +16,9 @@ from plait.core.sample import booleans, complex_, integers, real
 from plait.core.stage import stage, stage_cached
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.hlo.module import lower_program
+from plait.interpreters.batch import Frame, add_axis, batch
+from plait.interpreters.jvp import jvp
 from plait.ops import compare
 from plait.ops.arithmetic import add, convert_element_type, div, mul
 from plait.ops.axes import (
@@ -411,8 +414,6 @@ def run_numpy(program: Program, *args: Any) -> list[Any]:
 
 def combine_rows(program: Program, *operands: Any) -> tuple[Any, ...]:
     """A Program of scalars applied to each element of arrays of one shape."""
-    from plait.interpreters.batch import Frame, add_axis, batch
-
     shape = type_of(operands[0]).shape
     size = int(np.prod(shape, dtype=np.int64))
     flat = [reshape(x, (size,)) for x in operands]
@@ -476,13 +477,9 @@ class Reduce(Primitive):
         return combine_rows(computation, *acc, *(reshape(y, rest) for y in ys))
 
     def jvp(self, xs, ts, **params):
-        from plait.interpreters.jvp import jvp
-
         return jvp(lambda *args: self.fold(*args, **params), xs, ts)
 
     def batch(self, frame, xs, mapped, *, computation, axes):
-        from plait.interpreters.batch import add_axis, batch
-
         operands, inits = halves(xs)
         if any(mapped[len(operands) :]):
             # XLA reduces from scalars only; a value per row enters by the tree.
@@ -500,8 +497,6 @@ class Reduce(Primitive):
         return ys, (True,) * len(operands)
 
     def lower(self, b, *xs, computation, axes):
-        from plait.hlo.module import lower_program
-
         operands, inits = halves(xs)
         return b.reduce(operands, inits, axes, lambda *args: lower_program(b, computation, args))
 

@@ -13,6 +13,9 @@ from plait.core.primitive import Linear, Primitive, register, zeros_of
 from plait.core.sample import booleans, integers, real
 from plait.core.types import type_of
 from plait.errors import DtypeError
+from plait.hlo.module import lower_program
+from plait.interpreters.batch import batch
+from plait.interpreters.jvp import jvp
 from plait.ops import compare
 from plait.ops.arithmetic import mul
 from plait.ops.axes import broadcast_in_dim, reshape
@@ -387,13 +390,9 @@ class ReduceWindow(Primitive):
         return reduce_p.fold(*rows, *inits, computation=computation, axes=(0,))
 
     def jvp(self, xs, ts, **params):
-        from plait.interpreters.jvp import jvp
-
         return jvp(lambda *args: self.fold(*args, **params), xs, ts)
 
     def batch(self, frame, xs, mapped, *, computation, window):
-        from plait.interpreters.batch import batch
-
         operands, inits = halves(xs)
         marks = mapped[: len(operands)]
         if any(mapped[len(operands) :]):
@@ -408,8 +407,6 @@ class ReduceWindow(Primitive):
         return ys, (True,) * len(operands)
 
     def lower(self, b, *xs, computation, window):
-        from plait.hlo.module import lower_program
-
         operands, inits = halves(xs)
         return b.reduce_window(
             operands,
