@@ -44,6 +44,17 @@ def running(interpreter: Interpreter) -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def outside() -> Iterator[None]:
+    """Leave all transformations inside the block: the base interpreter runs, no axis is in scope."""
+    before = context.interpreter, context.axes, context.source
+    context.interpreter, context.axes, context.source = _Context.interpreter, (), None
+    try:
+        yield
+    finally:
+        context.interpreter, context.axes, context.source = before
+
+
+@contextlib.contextmanager
 def named_axes(*axes: tuple[Any, int]) -> Iterator[None]:
     """Put (name, size) axes in scope inside the block, innermost last."""
     before = context.axes

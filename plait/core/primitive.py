@@ -70,6 +70,9 @@ class Primitive:
     communicates: bool = False
     # Ops with side effects are never dropped, merged or reordered.
     has_effects: bool = False
+    # Each lane of a map makes its own, even where no operand differs between lanes: effects, and
+    # questions about the lane's place.
+    per_lane: bool = False
     # Regions and ops that hold Python functions answer two more questions: `stage` writes the op
     # into a Program, `split` handles operands of which some are linear (see linearize.py), and
     # `evaluate` runs it outside of all transformations. None: the usual way.

@@ -123,6 +123,14 @@ def sub_programs(params: dict[str, Any]) -> list[Program]:
     return found
 
 
+def is_per_lane(op: Primitive, params: dict[str, Any]) -> bool:
+    """Whether each lane of a map has to run an op, even where no operand differs between lanes."""
+    return op.per_lane or any(
+        p.derived("per_lane", lambda p=p: any(is_per_lane(e.op, e.params) for e in p.equations))
+        for p in sub_programs(params)
+    )
+
+
 def run_program(program: Program, *args: Any) -> tuple[Any, ...]:
     """Bind every equation of a Program under the running interpreter; the results."""
     env: dict[Var, Any] = dict(zip(program.inputs, args, strict=True))

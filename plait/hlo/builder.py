@@ -6,6 +6,7 @@ the text with its ArrayType. A region's lines are collected by running a functio
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,24 @@ from plait.core import dtypes
 from plait.core.source import Source
 from plait.core.types import ArrayType
 from plait.hlo.types import array_i64, dense, dense_i64, quoted, tensor
+
+# What `Builder.order` holds.
+ORDER = ArrayType((), dtypes.uint32)
+
+
+class DeviceAxis:
+    """The name of a mesh axis: free, or the devices' part of an axis that has lanes as well."""
+
+    def __init__(self, label: str, free: bool = False):
+        self.label, self.free = label, free
+
+    def __repr__(self) -> str:
+        return self.label
+
+
+def is_free(name: Any) -> bool:
+    """Whether no pmap is spread over a mesh axis yet."""
+    return isinstance(name, DeviceAxis) and name.free
 
 
 class Value:
@@ -50,10 +69,19 @@ class Builder:
         mesh: the named axes of devices for collectives, as ((name, size), ...); () on one device.
         callbacks: host functions the module calls; the index in this list is in the text.
         shard: what writes a sharding constraint on the module's mesh; None on one device.
+        devices: the devices the module is for, in the order of the mesh; () if that is not known.
+        order: None in modules without side effects. In others a value that each effect takes and
+            gives anew, through loops, branches and functions, so that effects keep their order.
     """
 
-    def __init__(self, platform: str = "cpu", mesh: tuple[tuple[Any, int], ...] = ()):
-        self.platform, self.mesh = platform, mesh
+    def __init__(
+        self,
+        platform: str = "cpu",
+        mesh: tuple[tuple[Any, int], ...] = (),
+        devices: Sequence[Any] = (),
+    ):
+        self.platform, self.mesh, self.devices = platform, mesh, tuple(devices)
+        self.order: Value | None = None
         self.shard: Callable[[Value, Any], Value] | None = None
         self.result_types: tuple[ArrayType, ...] = ()
         self.callbacks: list[Callable[..., Any]] = []
@@ -136,6 +164,7 @@ class Builder:
         """The text of a region: `body` gets its arguments and returns its results."""
         outer, self.lines = self.lines, []
         constants, self._constants = self._constants, dict(self._constants)
+        order = self.order
         try:
             args = [self.fresh(t) for t in types]
             results = list(body(*args))
@@ -146,7 +175,7 @@ class Builder:
             block = f"^bb0({head}):\n" if args else "^bb0:\n"
             return "{\n" + block + "\n".join(self.lines) + "\n}"
         finally:
-            self.lines, self._constants = outer, constants
+            self.lines, self._constants, self.order = outer, constants, order
 
     # --- constants and shapes
 
@@ -339,10 +368,34 @@ class Builder:
         body: Callable[..., Sequence[Value]],
     ) -> tuple[Value, ...]:
         """Regions may use values from outside."""
+        if self.order is not None:
+            return self._while_in_order(inits, condition, body)
         types = [v.type for v in inits]
         test = self.region(types, lambda *xs: (condition(*xs),))
         step = self.region(types, body)
         return self.emit("stablehlo.while", inits, types, "", [test, step])
+
+    def _while_in_order(
+        self,
+        inits: Sequence[Value],
+        condition: Callable[..., Value],
+        body: Callable[..., Sequence[Value]],
+    ) -> tuple[Value, ...]:
+        before = self.order
+        assert before is not None
+        types = [*(v.type for v in inits), before.type]
+
+        def test(*xs: Value) -> Sequence[Value]:
+            *xs, self.order = xs  # type: ignore[assignment]
+            return (condition(*xs),)
+
+        def step(*xs: Value) -> Sequence[Value]:
+            *xs, self.order = xs  # type: ignore[assignment]
+            return (*body(*xs), self.order)
+
+        regions = [self.region(types, test), self.region(types, step)]
+        *outs, self.order = self.emit("stablehlo.while", (*inits, before), types, "", regions)
+        return tuple(outs)
 
     def case(
         self,
@@ -351,8 +404,19 @@ class Builder:
         results: Sequence[ArrayType],
     ) -> tuple[Value, ...]:
         """index int32[]; out of range takes the last branch. Regions use values from outside."""
-        regions = [self.region((), branch) for branch in branches]
-        return self.emit("stablehlo.case", (index,), results, "", regions)
+        before = self.order
+        if before is None:
+            regions = [self.region((), branch) for branch in branches]
+            return self.emit("stablehlo.case", (index,), results, "", regions)
+
+        def in_order(branch: Callable[[], Sequence[Value]]) -> Sequence[Value]:
+            self.order = before
+            return (*branch(), self.order)
+
+        regions = [self.region((), lambda f=branch: in_order(f)) for branch in branches]
+        types = (*results, before.type)
+        *outs, self.order = self.emit("stablehlo.case", (index,), types, "", regions)
+        return tuple(outs)
 
     def isolated(
         self, body: Callable[..., Sequence[Value]], xs: Sequence[Value]
@@ -495,6 +559,71 @@ class Builder:
             f"channel_handle = {self.channel()}"
         )
         return self.op("collective_permute", (x,), x.type, attributes)
+
+    def idle_axes(self) -> list[int]:
+        """Positions of the mesh axes along which all devices do the same here."""
+        return [k for k, (name, n) in enumerate(self.mesh) if n > 1 and is_free(name)]
+
+    def place_on(self, positions: Sequence[int]) -> Value:
+        """This device's position along the combined mesh axes, major first; int32."""
+        sizes = [size for _, size in self.mesh]
+        index = self.constant(np.int32(0))
+        for k in positions:
+            place = self.convert(self.partition_id(), dtypes.int32)
+            place = self.binary("divide", place, self.full_like(place, math.prod(sizes[k + 1 :])))
+            place = self.binary("remainder", place, self.full_like(place, sizes[k]))
+            index = self.add(self.mul(index, self.full_like(index, sizes[k])), place)
+        return index
+
+    def manual_computation(
+        self,
+        xs: Sequence[Value],
+        blocks: Sequence[ArrayType],
+        results: Sequence[ArrayType],
+        shardings: tuple[Sequence[str], Sequence[str]],
+        body: Callable[..., Sequence[Value]],
+    ) -> tuple[Value, ...]:
+        """What `body` computes on each device from its blocks of the operands. The shardings, of
+        operands and of results, say which block that is."""
+        if self.order is None:
+            return self._manual(xs, blocks, results, shardings, body)
+        before, whole = self.order, "<@mesh, []>"
+
+        def in_order(*parts: Value) -> Sequence[Value]:
+            *parts, self.order = parts  # type: ignore[assignment]
+            return (*body(*parts), self.order)
+
+        *outs, self.order = self._manual(
+            (*xs, before),
+            (*blocks, before.type),
+            (*results, before.type),
+            ((*shardings[0], whole), (*shardings[1], whole)),
+            in_order,
+        )
+        return tuple(outs)
+
+    def _manual(self, xs, blocks, results, shardings, body) -> tuple[Value, ...]:
+        text = self.region(blocks, body, terminator="sdy.return")
+        # The pretty form: the attributes' generic spelling differs between versions.
+        head, _, rest = text.partition("^bb0")
+        args, _, lines = rest.partition(":\n") if not blocks else rest.partition("):\n")
+        args = (args + ")" if blocks else "()").strip()
+        base = self.fresh_name()
+        several = len(results) > 1
+        outs = [Value(f"{base}#{k}" if several else base, t) for k, t in enumerate(results)]
+        left = f"{base}:{len(outs)} = " if several else f"{base} = " if outs else ""
+        names = ", ".join(f'"d{k}"' for k in range(len(self.mesh)))
+        in_types = ", ".join(tensor(x.type) for x in xs)
+        out_types = ", ".join(tensor(t) for t in results)
+        if len(results) != 1:
+            out_types = f"({out_types})"
+        self.lines.append(
+            f"{left}sdy.manual_computation({', '.join(x.name for x in xs)}) "
+            f"in_shardings=[{', '.join(shardings[0])}] out_shardings=[{', '.join(shardings[1])}] "
+            f"manual_axes={{{names}}} {args} {{\n{lines} : ({in_types}) -> {out_types}"
+            f"{self.location}"
+        )
+        return tuple(outs)
 
     def partition_id(self) -> Value:
         return self.op("partition_id", (), ArrayType((), dtypes.uint32))

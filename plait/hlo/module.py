@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plait.core.program import Literal, Program, Var
+import numpy as np
+
+from plait.core.program import Literal, Program, Var, sub_programs
 from plait.core.types import ArrayType
-from plait.hlo.builder import Builder, Value
+from plait.hlo.builder import ORDER, Builder, Value
 from plait.hlo.types import quoted, tensor
 
 
@@ -47,7 +49,11 @@ def call_program(b: Builder, program: Program, args: Sequence[Value]) -> tuple[V
         name = b.function_names[key] = f"{_symbol(program.name)}_{len(b.function_names)}"
         b.functions.append(function_text(b, program, name, "private"))
     types = [ArrayType(t.shape, t.dtype) for t in program.out_types]
-    return b.emit("func.call", args, types, f"callee = @{name}")
+    if b.order is None:
+        return b.emit("func.call", args, types, f"callee = @{name}")
+    args, types = (*args, b.order), [*types, ORDER]
+    *outs, b.order = b.emit("func.call", args, types, f"callee = @{name}")
+    return tuple(outs)
 
 
 def _symbol(name: str) -> str:
@@ -67,19 +73,34 @@ def function_text(
     outer, b.lines = b.lines, []
     constants, b._constants = b._constants, {}
     location, b.location = b.location, ""
+    scope, b.scope = b.scope, ""
+    order = b.order
     try:
         args = [b.fresh(v.type) for v in program.inputs]
-        results = lower_program(b, program, args)
+        extra: list[str] = []
+        if order is not None:
+            # @main begins the order of effects; other functions take it and hand it on.
+            b.order = b.constant(np.uint32(0))
+            if visibility == "private":
+                b.order = b.fresh(ORDER)
+                args.append(b.order)
+                extra = [tensor(ORDER)]
+        results = lower_program(b, program, args[: len(program.inputs)])
+        if extra and b.order is not None:
+            results = (*results, b.order)
         head = ", ".join(
             f"{a.name}: {tensor(a.type)}"
             + (f" {{{arg_attributes[k]}}}" if arg_attributes and arg_attributes[k] else "")
-            + _argument_location(program, k)
+            + (_argument_location(program, k) if k < len(program.inputs) else "")
             for k, a in enumerate(args)
         )
         outs = ", ".join(
-            tensor(t)
-            + (f" {{{result_attributes[k]}}}" if result_attributes and result_attributes[k] else "")
-            for k, t in enumerate(program.out_types)
+            [
+                tensor(t)
+                + (f" {{{result_attributes[k]}}}" if result_attributes and result_attributes[k] else "")
+                for k, t in enumerate(program.out_types)
+            ]
+            + extra
         )
         names = ", ".join(v.name for v in results)
         types = ", ".join(tensor(v.type) for v in results)
@@ -88,6 +109,18 @@ def function_text(
         return f"func.func {visibility} @{name}({head}) -> ({outs}) {{\n{body}\n}}"
     finally:
         b.lines, b._constants, b.location = outer, constants, location
+        b.scope, b.order = scope, order
+
+
+def has_effects(program: Program) -> bool:
+    """Whether a Program does more than compute its results."""
+    return program.derived(
+        "has_effects",
+        lambda: any(
+            e.op.has_effects or any(map(has_effects, sub_programs(e.params)))
+            for e in program.equations
+        ),
+    )
 
 
 def _argument_location(program: Program, k: int) -> str:
@@ -105,6 +138,8 @@ def module_text(
     module_attributes: str = "",
 ) -> str:
     """The whole module, with @main as its entry."""
+    if has_effects(program):
+        b.order = Value("", ORDER)  # @main begins with a value of its own
     main = function_text(b, program, "main", "public", arg_attributes, result_attributes)
     name = _symbol(program.name)
     attributes = f" attributes {{{module_attributes}}}" if module_attributes else ""

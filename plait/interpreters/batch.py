@@ -8,7 +8,7 @@ from typing import Any
 from plait.core.context import context, named_axes, running
 from plait.core.interpreter import Interpreter, Tracer, leaked
 from plait.core.primitive import Primitive
-from plait.core.program import Program, run_program
+from plait.core.program import Program, is_per_lane, run_program
 from plait.core.types import ArrayType, type_of
 from plait.interpreters.closed import stage_closed
 from plait.ops.axes import broadcast_in_dim
@@ -19,15 +19,27 @@ class Frame:
 
     `outer` is set for lanes of a pmap that has more rows than devices: the name and size of the
     axis of devices. Collectives over `name` then combine over the lanes here and over `outer`.
+    `devices` is not None for lanes of a pmap: the devices they are shown on, in equal blocks; none
+    where all of them run on whichever device it is.
     """
 
-    __slots__ = ("name", "outer", "size")
+    __slots__ = ("devices", "name", "outer", "size")
 
-    def __init__(self, name: Any, size: int, outer: tuple[Any, int] | None = None):
-        self.name, self.size, self.outer = name, size, outer
+    def __init__(
+        self,
+        name: Any,
+        size: int,
+        outer: tuple[Any, int] | None = None,
+        devices: tuple[Any, ...] | None = None,
+    ):
+        self.name, self.size, self.outer, self.devices = name, size, outer, devices
+
+    def renamed(self, name: Any) -> Frame:
+        """The same axis under another name."""
+        return Frame(name, self.size, self.outer, self.devices)
 
     def key(self) -> tuple:
-        return (self.name, self.size, self.outer)
+        return (self.name, self.size, self.outer, self.devices)
 
 
 class BatchTracer(Tracer):
@@ -61,8 +73,10 @@ class Batch(Interpreter):
             mapped.append(own)
         frame = self.frame
         # A collective over this frame's axis is this frame's even when nothing is mapped; so are
-        # Python functions with rules, which may close over mapped values.
+        # Python functions with rules, which may close over mapped values, and effects in a map.
         mine = any(mapped) or op.uses_axis(frame.name, params)
+        if frame.devices is not None and not mine:
+            mine = is_per_lane(op, params)
         parent = self.parent
         context.interpreter = parent
         try:

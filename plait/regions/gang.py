@@ -16,23 +16,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from plait.core import dtypes
 from plait.core.program import Program, sub_programs
 from plait.core.types import ArrayType
-from plait.hlo.builder import Builder, Value
+from plait.hlo.builder import Builder, DeviceAxis, Value, is_free
 from plait.hlo.module import lower_program
-from plait.hlo.types import tensor
 from plait.interpreters.batch import Frame, batch_program
-
-
-class DeviceAxis:
-    """The name of a mesh axis: free, or the devices' part of an axis that has lanes as well."""
-
-    def __init__(self, label: str):
-        self.label = label
-
-    def __repr__(self) -> str:
-        return self.label
 
 
 class Plan(NamedTuple):
@@ -98,7 +86,7 @@ def place_rows(mesh: Sequence[tuple[Any, int]], n: int) -> Plan | None:
 
 def free_mesh(grid: Sequence[int]) -> tuple[tuple[Any, int], ...]:
     """The mesh of a module before any pmap is lowered."""
-    return tuple((DeviceAxis(f"free{k}"), n) for k, n in enumerate(grid))
+    return tuple((DeviceAxis(f"free{k}", free=True), n) for k, n in enumerate(grid))
 
 
 def mesh_header(grid: Sequence[int]) -> str:
@@ -137,7 +125,7 @@ def lower(b: Builder, how: Plan, xs: Sequence[Value], **params: Any) -> Sequence
         here: Any = name
         if plan.lanes > 1:
             here = DeviceAxis(f"devices of {name}")
-            frame = Frame(name, plan.lanes, (here, plan.size))
+            frame = Frame(name, plan.lanes, (here, plan.size), devices=())
             program, _ = batch_program(program, frame, level.in_mapped, level.out_mapped)
         for k in plan.positions:
             mesh[k] = (here, mesh[k][1])
@@ -195,11 +183,6 @@ def _nest(
         how, params = inner, eqn.params
 
 
-def is_free(name: Any) -> bool:
-    """Whether no pmap is spread over a mesh axis yet."""
-    return isinstance(name, DeviceAxis) and name.label.startswith("free")
-
-
 def _manual(b, xs, body, in_dims, out_dims) -> Sequence[Value]:
     results = b.result_types
     sizes = [size for _, size in b.mesh]
@@ -211,43 +194,17 @@ def _manual(b, xs, body, in_dims, out_dims) -> Sequence[Value]:
         return t.with_shape(shape)
 
     blocks = [block(x.type, dims) for x, dims in zip(xs, in_dims, strict=True)]
-    text = b.region(blocks, body, terminator="sdy.return")
 
     def shardings(values, every):
-        return ", ".join(sharding_text(v.ndim, d) for v, d in zip(values, every, strict=True))
+        return [sharding_text(v.ndim, d) for v, d in zip(values, every, strict=True)]
 
-    # The pretty form: the attributes' generic spelling differs between versions.
-    _, _, rest = text.partition("^bb0")
-    args, _, lines = rest.partition(":\n") if not blocks else rest.partition("):\n")
-    args = (args + ")" if blocks else "()").strip()
-    base = b.fresh_name()
-    outs = [Value(base if len(results) == 1 else f"{base}#{k}", t) for k, t in enumerate(results)]
-    left = f"{base}:{len(outs)}" if len(outs) > 1 else base
-    names = ", ".join(f'"d{k}"' for k in range(len(b.mesh)))
-    in_types = ", ".join(tensor(x.type) for x in xs)
-    out_types = ", ".join(tensor(t) for t in results)
-    if len(results) != 1:
-        out_types = f"({out_types})"
-    b.lines.append(
-        (f"{left} = " if outs else "")
-        + f"sdy.manual_computation({', '.join(x.name for x in xs)}) "
-        f"in_shardings=[{shardings(xs, in_dims)}] "
-        f"out_shardings=[{shardings(results, out_dims)}] "
-        f"manual_axes={{{names}}} {args} {{\n{lines} : ({in_types}) -> {out_types}{b.location}"
-    )
-    return outs
+    texts = shardings(xs, in_dims), shardings(results, out_dims)
+    return b.manual_computation(xs, blocks, results, texts, body)
 
 
 def _nested(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
     """A pmap inside a manual computation: its operands are whole on every device."""
-    sizes = [size for _, size in b.mesh]
-    index = None
-    for k in how.positions:
-        place = b.convert(b.partition_id(), dtypes.int32)
-        place = b.binary("divide", place, b.full_like(place, math.prod(sizes[k + 1 :])))
-        place = b.binary("remainder", place, b.full_like(place, sizes[k]))
-        index = place if index is None else b.add(b.mul(index, b.full_like(index, sizes[k])), place)
-    assert index is not None
+    index = b.place_on(how.positions)
 
     def block(x: Value) -> Value:
         each = x.shape[0] // how.size

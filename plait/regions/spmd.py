@@ -177,7 +177,7 @@ class Pmap(Region):
     def batch(self, frame, xs, mapped, *, program, in_mapped, out_mapped, **rest):
         name = rest["axis_name"]
         # The body's own axis hides an outer one of the same name.
-        inner = Frame(_Hidden(), frame.size) if frame.name == name else frame
+        inner = frame.renamed(_Hidden()) if frame.name == name else frame
         with named_axes((name, rest["axis_size"])):
             batched, out_batched = batch_program(program, inner, tuple(mapped))
         # Operands arrive as [batch, axis, ...]; the op wants its axis first.
@@ -195,7 +195,8 @@ class Pmap(Region):
     def lower(self, b, *xs, **params):
         how = gang.plan(b, params)
         if how is None:
-            return call_program(b, _lanes(params), xs)
+            # In a program of several devices its lanes all run on whichever device it is.
+            return call_program(b, _lanes(params, () if b.mesh else params["devices"]), xs)
         return gang.lower(b, how, xs, **params)
 
     def variance(self, varying, params, analyse):
@@ -214,9 +215,9 @@ class _Hidden:
 pmap_p = register(Pmap())
 
 
-def _lanes(params: dict[str, Any]) -> Program:
-    """The fused form: all lanes of a pmap as one Program."""
-    frame = Frame(params["axis_name"], params["axis_size"])
+def _lanes(params: dict[str, Any], devices: tuple[Any, ...] = ()) -> Program:
+    """The fused form: all lanes of a pmap as one Program, shown on the given devices."""
+    frame = Frame(params["axis_name"], params["axis_size"], devices=devices)
     program, mapped = params["program"], params["in_mapped"]
     return batch_program(program, frame, mapped, params["out_mapped"])[0]
 
@@ -276,7 +277,7 @@ class _Fuser:
         for k, atom in enumerate(eqn.inputs):
             if in_mapped[k] and type(atom) is Var and atom in self.once:
                 xs[k], in_mapped[k] = self.once[atom], False
-        frame = Frame(params["axis_name"], size)
+        frame = Frame(params["axis_name"], size, devices=params["devices"])
         batched, mapped = batch_program(program, frame, tuple(in_mapped))
         ys = run_program(batched, *xs)
         out = []
