@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-from plait.core import dtypes
 from plait.core.dtypes import INTEGER, KEY_DTYPE, uint32, uint64
 from plait.core.primitive import Primitive, register
 from plait.core.types import ArrayType, type_of
@@ -88,8 +87,9 @@ def _same_rows(frame: Any, xs: Sequence[Any], mapped: Sequence[bool]) -> list[An
 
 
 class Threefry2x32(Primitive):
-    """The threefry2x32 hash, element by element: two words of a key and two of a counter, uint32, to
-    two words of random bits. Operands have one shape, or are scalars, which count for every element.
+    """The threefry2x32 hash, element by element: two words of a key and two of a counter give two
+    words of random bits, all uint32. Operands have one shape, or are scalars, which count for every
+    element.
     """
 
     name = "threefry2x32"
@@ -296,9 +296,6 @@ def _counters(b: Any, rows: tuple[int, ...], size: int) -> tuple[Value, Value]:
 class _Drawing(_OnKeys):
     """From each key an array of new values; the parameter shape is that of one key's array."""
 
-    def batch(self, frame, xs, mapped, **params):
-        return self.bind(*xs, **params), True
-
     def draw(self, b: Any, keys: Value, shape: tuple[int, ...]) -> tuple[Value, Value]:
         """Two words of random bits for each key and position, with all positions in one axis: one
         flat loop, which XLA fuses with what consumes the bits, vectorises and runs on all cores.
@@ -331,7 +328,7 @@ class RandomSplit(_Drawing):
 
 
 class RandomBits(_Drawing):
-    """Random bits: unsigned integers of 8, 16, 32 or 64 bits, each from the hash of its position."""
+    """Unsigned integers of 8, 16, 32 or 64 random bits, each from the hash of its position."""
 
     name = "random_bits"
 

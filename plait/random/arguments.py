@@ -1,0 +1,221 @@
+"""What all random functions do with their arguments: keys, shapes, dtypes, parameters.
+
+A random function is a `Sampler`: a function of a key and of arrays, compiled once for each choice
+of its keyword arguments (shape, dtype, ...). A whole sampler is one program, eagerly too: its bits
+never go through memory.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.dtypes import FLOAT, INTEGER, KEY_DTYPE
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, PlaitError, ShapeError
+from plait.numpy.manipulation import rows
+from plait.numpy.promotion import broadcast_shapes, is_base, operand, shape_of, to_dtype
+from plait.ops.bits import random_split_p, random_wrap_p
+from plait.runtime.array import as_array
+from plait.transforms.jit import JitFunction
+
+# --- keys
+
+
+def check_key(op: str, key: Any, *, several: bool = False) -> Any:
+    """A key, typed or as its two words (uint32[2]); with `several`, an array of keys too.
+
+    Raises: ArgumentTypeError for what is no key; ShapeError for several keys where one is wanted.
+    """
+    try:
+        type_ = type_of(key)
+    except PlaitError:
+        raise _no_key(op, key) from None
+    if type_.dtype == KEY_DTYPE:
+        rank = type_.ndim
+    elif type_.dtype == dtypes.uint32 and type_.shape[-1:] == (2,):
+        rank = type_.ndim - 1
+    else:
+        raise _no_key(op, key)
+    if rank and not several:
+        raise ShapeError(
+            "takes one key, not an array of keys",
+            op=op,
+            key=type_,
+            fix="index it (keys[0]), or use vmap to do this for each of the keys",
+        )
+    return as_array(key) if isinstance(key, np.ndarray) and is_base() else key
+
+
+def _no_key(op: str, key: Any) -> ArgumentTypeError:
+    fix = "make a key with random.key(seed)"
+    if isinstance(key, int | np.integer) and not isinstance(key, bool):
+        return ArgumentTypeError("a seed is not yet a key", op=op, key=key, fix=fix)
+    return ArgumentTypeError("the first argument must be a random key", op=op, key=key, fix=fix)
+
+
+def is_typed(key: Any) -> bool:
+    """Whether a key has a key dtype, and is not a pair of words."""
+    return key.dtype == KEY_DTYPE
+
+
+def typed(key: Any) -> Any:
+    """A key with a key dtype."""
+    return key if is_typed(key) else random_wrap_p.bind(key)
+
+
+def split_key(key: Any, num: int = 2) -> tuple[Any, ...]:
+    """New keys from a typed key, inside a sampler."""
+    return rows(random_split_p.bind(key, shape=(num,)))
+
+
+# --- compiled samplers
+
+_KEPT = 1024
+
+
+class Sampler:
+    """A function (typed key, *arrays, **choices) that takes both kinds of keys and is compiled as
+    one program for each set of choices. Choices are given in one order everywhere.
+    """
+
+    def __init__(self, function: Callable[..., Any]):
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.programs: dict[tuple, JitFunction] = {}
+
+    def __call__(self, key: Any, *xs: Any, **choices: Any) -> Any:
+        """Draw numbers."""
+        which = tuple(choices.items())
+        program = self.programs.get(which)
+        if program is None:
+            program = self.compiled(which, choices)
+        if xs and is_base():
+            # A number would not take the fast path into a compiled program; an Array does.
+            xs = tuple(map(as_array, xs))
+        return program(key, *xs)
+
+    def compiled(self, which: tuple, choices: dict[str, Any]) -> JitFunction:
+        """The program for some choices."""
+
+        def draw(key: Any, *xs: Any) -> Any:
+            return self.function(typed(key), *xs, **choices)
+
+        draw.__name__ = draw.__qualname__ = self.function.__name__.strip("_")
+        if len(self.programs) >= _KEPT:
+            self.programs.clear()
+        program = self.programs[which] = JitFunction(draw)
+        return program
+
+
+# --- shapes
+
+
+def result_shape(op: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
+    """The shape a sampler's result gets: `shape`, to which the parameters must broadcast, or with
+    None the shape that the parameters broadcast to.
+
+    Raises: ShapeError.
+    """
+    shapes = {name: shape_given(op, name, x) for name, x in parameters.items()}
+    return fitting_shape(op, shape, **shapes)
+
+
+def fitting_shape(op: str, shape: Any, **shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The same from the parameters' shapes."""
+    if shape is None:
+        try:
+            return broadcast_shapes(*shapes.values())
+        except ShapeError:
+            raise ShapeError("the parameters' shapes do not broadcast", op=op, **shapes) from None
+    wanted = shape_of(shape, op)
+    try:
+        found = broadcast_shapes(wanted, *shapes.values())
+    except ShapeError:
+        found = None
+    if found != wanted:
+        raise ShapeError(
+            "the parameters do not broadcast to the shape",
+            op=op,
+            shape=wanted,
+            **shapes,
+            fix="give a shape that ends with the parameters' shapes, or none",
+        )
+    return wanted
+
+
+def shape_given(op: str, name: str, x: Any) -> tuple[int, ...]:
+    """The shape of a parameter. Raises ArgumentTypeError, naming it, if it is not an array."""
+    try:
+        return type_of(operand(op, x)).shape
+    except ArgumentTypeError:
+        raise ArgumentTypeError(
+            f"{name} must be an array or a number, not {type(x).__name__}", op=op
+        ) from None
+
+
+# --- dtypes
+
+
+def float_dtype(op: str, dtype: Any) -> Any:
+    """The float dtype an argument `dtype=` means, by default float32 (float64 with enable_x64)."""
+    if dtype is None:
+        return dtypes.default_float()
+    found = to_dtype(dtype)
+    if found not in FLOAT:
+        raise ArgumentError(
+            f"dtype must be a float dtype, not {found.name}", op=op, fix="dtype=float32"
+        )
+    return found
+
+
+def int_dtype(op: str, dtype: Any) -> Any:
+    """The integer dtype an argument `dtype=` means, by default int32 (int64 with enable_x64)."""
+    if dtype is None:
+        return dtypes.default_int()
+    found = to_dtype(dtype)
+    if found not in INTEGER:
+        raise DtypeError(
+            f"dtype must be an integer dtype, not {found.name}", op=op, fix="dtype=int32"
+        )
+    return found
+
+
+def check_castable(op: str, dtype: Any, **parameters: Any) -> None:
+    """Raise DtypeError for a parameter that loses its kind or width in the result's dtype."""
+    for name, x in parameters.items():
+        have = type_of(x)
+        if have.dtype in dtypes.COMPLEX or (
+            not have.weak_type and dtypes.promote((have.dtype, False), (dtype, False))[0] != dtype
+        ):
+            raise DtypeError(
+                f"{name} does not fit the result's dtype {dtype.name}",
+                op=op,
+                **{name: have},
+                fix=f"convert it with astype({dtype.name!r}), or give another dtype",
+            )
+
+
+def parameter(op: str, name: str, x: Any) -> ArrayType:
+    """The type of a parameter. Raises ArgumentTypeError, naming it, if it is not an array."""
+    shape_given(op, name, x)
+    return type_of(x)
+
+
+__all__ = [
+    "Sampler",
+    "check_castable",
+    "check_key",
+    "fitting_shape",
+    "float_dtype",
+    "int_dtype",
+    "is_typed",
+    "parameter",
+    "result_shape",
+    "split_key",
+    "typed",
+]

@@ -1,0 +1,264 @@
+"""Keys: made from seeds, split, and told apart by folding in numbers; and their bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from plait.config import state
+from plait.core import dtypes
+from plait.core.dtypes import INTEGER, KEY_DTYPE, UINT, KeyDType
+from plait.core.types import ArrayType, type_of
+from plait.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    IntegerOverflowError,
+    PlaitError,
+    ShapeError,
+)
+from plait.numpy.promotion import shape_of, staging, to_dtype
+from plait.ops.arithmetic import convert_element_type
+from plait.ops.bits import (
+    random_bits_p,
+    random_fold_in_p,
+    random_seed_p,
+    random_split_p,
+    random_unwrap_p,
+    random_wrap_p,
+)
+from plait.random.arguments import Sampler, check_key, is_typed
+from plait.runtime.array import from_host
+
+_IMPLEMENTATION = "threefry2x32"
+
+# --- from seeds
+
+
+def _check_implementation(op: str, spec: Any) -> None:
+    if spec not in (None, _IMPLEMENTATION, "fry", KEY_DTYPE):
+        raise ArgumentError(
+            f"there is no random number generator {spec!r}", op=op, fix=f"{_IMPLEMENTATION!r}"
+        )
+
+
+def _only_one(op: str, impl: Any, dtype: Any) -> Any:
+    if impl is not None and dtype is not None:
+        raise ArgumentError("impl and dtype say the same: give one of them", op=op)
+    spec = impl if dtype is None else dtype
+    _check_implementation(op, spec)
+    return spec
+
+
+def _check_seed(op: str, seed: Any) -> ArrayType:
+    try:
+        type_ = type_of(seed)
+    except PlaitError:
+        raise ArgumentTypeError("a seed is an integer", op=op, seed=seed) from None
+    if type_.dtype == KEY_DTYPE:
+        raise ArgumentTypeError("this is a key already, not a seed", op=op, seed=type_)
+    if type_.shape:
+        raise ShapeError(
+            "takes one seed, not an array of seeds",
+            op=op,
+            seed=type_,
+            fix=f"vmap(random.{op})(seeds)",
+        )
+    if type_.dtype not in INTEGER and not isinstance(seed, bool):
+        raise ArgumentTypeError(
+            f"a seed is an integer, not {type_.dtype.name}",
+            op=op,
+            seed=seed if isinstance(seed, float | complex) else type_,
+            fix="int(seed)",
+        )
+    return type_
+
+
+def _known_words(op: str, seed: Any) -> int:
+    """The 64 bits of a key from a seed that is a number: its upper word is the seed's lower one."""
+    number = int(seed)
+    if not -(2**63) <= number < 2**64:
+        raise IntegerOverflowError("a seed has at most 64 bits", op=op, seed=number)
+    narrow = isinstance(seed, np.ndarray | np.generic) and seed.dtype.itemsize < 8
+    # Without 64-bit integers a seed is its low 32 bits.
+    number &= 2**32 - 1 if narrow or not state.enable_x64 else 2**64 - 1
+    return (number & 0xFFFFFFFF) << 32 | number >> 32
+
+
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+    """A random key from an integer seed: a scalar array of dtype key<fry>.
+
+    Only the low 32 bits of the seed count, unless enable_x64 is on. `impl` and `dtype` name the
+    generator; there is one, threefry2x32.
+    Raises: ArgumentTypeError for a seed that is not an integer; ShapeError for several seeds;
+    IntegerOverflowError for a seed of more than 64 bits.
+
+    >>> import plait.random
+    >>> plait.random.key_data(plait.random.key(7))
+    Array([0, 7], dtype=uint32)
+    """
+    _only_one("key", impl, dtype)
+    _check_seed("key", seed)
+    if not isinstance(seed, int | np.integer | np.ndarray):
+        return random_seed_p.bind(seed)
+    bits = _known_words("key", seed)
+    if staging():
+        return _staged_key(bits)
+    return from_host(np.asarray(bits, np.uint64), ArrayType((), KEY_DTYPE))
+
+
+def _staged_key(bits: int) -> Any:
+    # A literal of the program rather than one of its inputs.
+    high, low = bits & 0xFFFFFFFF, bits >> 32
+    seed = np.uint64(high << 32 | low) if high else np.uint32(low)
+    return random_seed_p.bind(seed)
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
+    """A random key from an integer seed, as its two words: uint32[2]. See `key`.
+
+    >>> import plait.random
+    >>> plait.random.PRNGKey(7)
+    Array([0, 7], dtype=uint32)
+    """
+    _check_implementation("PRNGKey", impl)
+    _check_seed("PRNGKey", seed)
+    if not isinstance(seed, int | np.integer | np.ndarray):
+        return random_unwrap_p.bind(random_seed_p.bind(seed))
+    bits = _known_words("PRNGKey", seed)
+    if staging():
+        return random_unwrap_p.bind(_staged_key(bits))
+    return from_host(np.array([bits & 0xFFFFFFFF, bits >> 32], np.uint32))
+
+
+# --- to and from bits
+
+
+def key_data(keys: Any) -> Any:
+    """The words of keys: key<fry>[...] gives uint32[..., 2]. Raises ArgumentTypeError."""
+    keys = check_key("key_data", keys, several=True)
+    return random_unwrap_p.bind(keys) if is_typed(keys) else keys
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+    """Typed keys from their words: uint32[..., 2] gives key<fry>[...].
+
+    Raises: ArgumentTypeError for other operands.
+    """
+    _only_one("wrap_key_data", impl, dtype)
+    words = check_key("wrap_key_data", key_bits_array, several=True)
+    if is_typed(words):
+        raise ArgumentTypeError("these are typed keys already", op="wrap_key_data", keys=words)
+    return random_wrap_p.bind(words)
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the generator of keys: "threefry2x32"."""
+    check_key("key_impl", keys, several=True)
+    return _IMPLEMENTATION
+
+
+def key_dtype(impl: Any = None) -> KeyDType:
+    """The dtype of the typed keys of a generator; there is one, threefry2x32."""
+    _check_implementation("key_dtype", impl)
+    return KEY_DTYPE
+
+
+def clone(key: Any) -> Any:
+    """The key itself: for programs that mark keys they use twice on purpose."""
+    return check_key("clone", key, several=True)
+
+
+# --- from keys
+
+
+@Sampler
+def _split_words(key: Any, *, shape: Any) -> Any:
+    return random_unwrap_p.bind(random_split_p.bind(key, shape=shape))
+
+
+def split(key: Any, num: Any = 2) -> Any:
+    """New keys from a key, which should not be used any more: `num` of them, or an array of keys of
+    that shape.
+
+    Raises: ArgumentTypeError for what is no key; ShapeError for several keys.
+    """
+    key = check_key("split", key)
+    shape = shape_of(num, "split")
+    if is_typed(key):
+        return random_split_p.bind(key, shape=shape)
+    return _split_words(key, shape=shape)
+
+
+@Sampler
+def _fold_in_words(key: Any, data: Any) -> Any:
+    return random_unwrap_p.bind(random_fold_in_p.bind(key, data))
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """A new key from a key and an integer (a step, a device, an item), different for each integer.
+
+    The integer counts modulo 2³². Raises: ArgumentTypeError for what is no key or no integer;
+    ShapeError for several keys or integers; IntegerOverflowError for a Python int that uint32
+    cannot hold.
+    """
+    key = check_key("fold_in", key)
+    data = _as_uint32(data)
+    if is_typed(key):
+        return random_fold_in_p.bind(key, data)
+    return _fold_in_words(key, data)
+
+
+def _as_uint32(data: Any) -> Any:
+    try:
+        type_ = type_of(data)
+    except PlaitError:
+        raise ArgumentTypeError("the data are an integer", op="fold_in", data=data) from None
+    if type_.shape:
+        raise ShapeError(
+            "folds in one integer, not an array of them",
+            op="fold_in",
+            data=type_,
+            fix="vmap(random.fold_in, in_axes=(None, 0))(key, data)",
+        )
+    if type_.dtype not in INTEGER | dtypes.BOOL:
+        raise ArgumentTypeError(
+            f"the data are an integer, not {type_.dtype.name}", op="fold_in", fix="int(data)"
+        )
+    if isinstance(data, int):
+        dtypes.check_fits(int(data), dtypes.uint32, op="fold_in", data=data)
+        return np.uint32(data)
+    if isinstance(data, np.ndarray | np.generic):
+        return np.uint32(int(data) & 0xFFFFFFFF)
+    return convert_element_type(data, dtypes.uint32)
+
+
+@Sampler
+def _bits(key: Any, *, shape: Any, bit_width: int) -> Any:
+    return random_bits_p.bind(key, shape=shape, bit_width=bit_width)
+
+
+def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
+    """Random bits as unsigned integers, uint32 by default (uint64 with enable_x64).
+
+    Raises: ArgumentTypeError for what is no key; ArgumentError for other dtypes.
+    """
+    key = check_key("bits", key)
+    dtype = dtypes.default_uint() if dtype is None else to_dtype(dtype)
+    if dtype not in UINT or dtypes.iinfo(dtype).bits < 8:
+        raise ArgumentError(f"dtype must be an unsigned integer dtype, not {dtype.name}", op="bits")
+    return _bits(key, shape=shape_of(shape, "bits"), bit_width=8 * dtype.itemsize)
+
+
+__all__ = [
+    "PRNGKey",
+    "bits",
+    "clone",
+    "fold_in",
+    "key",
+    "key_data",
+    "key_dtype",
+    "key_impl",
+    "split",
+    "wrap_key_data",
+]
