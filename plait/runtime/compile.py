@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -151,6 +152,41 @@ class Compiled:
         return error
 
 
+@dataclass
+class Prepared:
+    """A Program as text for its devices, with what calling the executable will need."""
+
+    program: Program
+    text: str
+    builder: Builder
+    devices: tuple[xla.Device, ...]
+    shardings: list[xla.Sharding] | None
+    constants: Callable[[], list[Any]]
+    feeders: list[Callable[[Array], Any] | None] | None
+    out: list[tuple[ArrayType, Signature]]
+    donated: tuple[int, ...]
+
+    def compile(self) -> Compiled:
+        """Raises: CompileError."""
+        executable = xla.compile(
+            self.text,
+            self.devices,
+            num_partitions=len(self.devices),
+            out_types=[(t.shape, dtypes.storage(t.dtype)) for t in self.program.out_types],
+            out_shardings=self.shardings,
+            callbacks=[xla.HostCallback(*c) for c in self.builder.callbacks],
+        )
+        return Compiled(
+            self.program,
+            executable,
+            self.text,
+            self.constants(),
+            self.feeders,
+            self.out,
+            self.donated,
+        )
+
+
 def compile_program(
     program: Program,
     captured: Sequence[Any],
@@ -158,11 +194,22 @@ def compile_program(
     *,
     donated: Sequence[int] = (),
 ) -> Compiled:
-    """Compile a Program whose first inputs are `captured` values and whose others are arguments
-    with the given signatures.
+    """Compile a Program; see `prepare`. Raises: CompileError."""
+    return prepare(program, captured, signatures, donated=donated).compile()
+
+
+def prepare(
+    program: Program,
+    captured: Sequence[Any],
+    signatures: Sequence[Signature],
+    *,
+    donated: Sequence[int] = (),
+) -> Prepared:
+    """Lower a Program whose first inputs are `captured` values and whose others are arguments with
+    the given signatures.
 
     `donated` are positions of arguments whose buffers the program may reuse.
-    Raises: CompileError; MissingRuleError for an op that has no lowering.
+    Raises: MissingRuleError for an op that has no lowering.
     """
     placements = [placement_of(s) for s in signatures]
     n = len(captured)
@@ -170,7 +217,7 @@ def compile_program(
         donated = ()  # the search for the op that made a NaN needs the arguments
     grid = choose_grid(program, placements)
     if grid is not None:
-        return _compile_partitioned(program, captured, placements, donated, grid)
+        return _prepare_partitioned(program, captured, placements, donated, grid)
     device, home = _device(placements)
     shown = _map_placements(program)
     program = simplify(fuse(_unstack_inputs(program, n, placements)))
@@ -183,21 +230,16 @@ def compile_program(
         for k in range(len(program.inputs))
     ]
     text = module_text(builder, program, arg_attributes=attributes)
-    executable = xla.compile(
-        text,
-        [device],
-        out_types=[(t.shape, dtypes.storage(t.dtype)) for t in program.out_types],
-        callbacks=[xla.HostCallback(*c) for c in builder.callbacks],
-    )
-    out = [(t, signature(t, home if p is None else p)) for t, p in outs]
     feeders = [_feeder(p, device) for p in placements]
-    return Compiled(
+    return Prepared(
         program,
-        executable,
         text,
-        [_feed(as_array(x), device) for x in captured],
+        builder,
+        (device,),
+        None,
+        lambda: [_feed(as_array(x), device) for x in captured],
         feeders if any(f is not None for f in feeders) else None,
-        out,
+        [(t, signature(t, home if p is None else p)) for t, p in outs],
         tuple(k - n for k in aliases),
     )
 
@@ -256,14 +298,14 @@ def _map_placements(program: Program) -> list[Placement | None]:
     return [found.get(a) if type(a) is Var else None for a in program.outputs]
 
 
-def _compile_partitioned(
+def _prepare_partitioned(
     program: Program,
     captured: Sequence[Any],
     placements: Sequence[Placement | None],
     donated: Sequence[int],
     grid: Grid,
-) -> Compiled:
-    """Compile a Program as one partitioned program over the devices of a grid."""
+) -> Prepared:
+    """Lower a Program as one partitioned program over the devices of a grid."""
     n = len(captured)
     program = simplify(fuse(program))
     arrays = [as_array(x) for x in captured]
@@ -272,12 +314,16 @@ def _compile_partitioned(
     aliases = _aliases(program, n, donated, inputs, outputs)
     builder = Builder(platform_name(grid.devices[0]), gang.free_mesh(grid.shape))
     builder.shard = grid.constrain(builder)
+
+    def attributes(k: int, var: Var, sharding: xla.Sharding) -> str:
+        alias = f", tf.aliasing_output = {aliases[k]} : i32" if k in aliases else ""
+        return grid.attribute(var.type, sharding) + alias
+
     text = module_text(
         builder,
         program,
         arg_attributes=[
-            grid.attribute(v.type, s) + (f", tf.aliasing_output = {aliases[k]} : i32" if k in aliases else "")
-            for k, (v, s) in enumerate(zip(program.inputs, inputs, strict=True))
+            attributes(k, v, s) for k, (v, s) in enumerate(zip(program.inputs, inputs, strict=True))
         ],
         result_attributes=[
             grid.attribute(v.type, s) for v, s in zip(program.outputs, outputs, strict=True)
@@ -286,24 +332,15 @@ def _compile_partitioned(
         module_attributes=f"mhlo.num_partitions = {len(grid.devices)} : i32, "
         "mhlo.num_replicas = 1 : i32",
     )
-    executable = xla.compile(
-        text,
-        grid.devices,
-        num_partitions=len(grid.devices),
-        out_types=[(t.shape, dtypes.storage(t.dtype)) for t in program.out_types],
-        out_shardings=outputs,
-        callbacks=[xla.HostCallback(*c) for c in builder.callbacks],
-    )
-    out = [
-        (t, signature(t, Sharded(s))) for t, s in zip(program.out_types, outputs, strict=True)
-    ]
-    return Compiled(
+    return Prepared(
         program,
-        executable,
         text,
-        [spread(x, s) for x, s in zip(arrays, inputs[:n], strict=True)],
+        builder,
+        grid.devices,
+        outputs,
+        lambda: [spread(x, s) for x, s in zip(arrays, inputs[:n], strict=True)],
         [lambda x, s=s: spread(x, s) for s in inputs[n:]],
-        out,
+        [(t, signature(t, Sharded(s))) for t, s in zip(program.out_types, outputs, strict=True)],
         tuple(k - n for k in aliases),
     )
 

@@ -10,13 +10,8 @@ from plait.core.program import Program
 from plait.core.show import show_program
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError
-from plait.hlo.builder import Builder
-from plait.hlo.module import module_text
-from plait.interpreters.simplify import simplify
-from plait.regions.spmd import fuse
-from plait.runtime import client
 from plait.runtime.array import Array, as_array
-from plait.runtime.compile import compile_program, platform_name
+from plait.runtime.compile import Compiled, Prepared, prepare
 from plait.transforms.arguments import check_callable
 from plait.transforms.jit import Call, JitFunction, ShapeDtypeStruct, Traced
 
@@ -59,20 +54,20 @@ class Lowered:
             raise ArgumentError(
                 f"there is no dialect {dialect!r}", op="Lowered.as_text", fix="'stablehlo' or 'program'"
             )
-        builder = Builder(platform_name(client.default_device()))
-        return module_text(builder, simplify(fuse(self._traced.program)))
+        return self._prepare().text
+
+    def _prepare(self) -> Prepared:
+        traced = self._traced
+        return prepare(
+            traced.program,
+            traced.captured,
+            [x.sig if type(x) is Array else type_of(x) for x in self._leaves],
+            donated=self._function.donated_leaves(self._call),
+        )
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> CompiledFunction:
         """Compile it."""
-        signatures = [x.sig if type(x) is Array else type_of(x) for x in self._leaves]
-        traced = self._traced
-        compiled = compile_program(
-            traced.program,
-            [as_array(x) for x in traced.captured],
-            signatures,
-            donated=self._function.donated_leaves(self._call),
-        )
-        return CompiledFunction(self, compiled, signatures)
+        return CompiledFunction(self, self._prepare().compile())
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate of one run: 'flops', 'bytes accessed', ..."""
@@ -82,8 +77,8 @@ class Lowered:
 class CompiledFunction:
     """A compiled function for arguments of fixed types."""
 
-    def __init__(self, lowered: Lowered, compiled: Any, signatures: list[Any]):
-        self._lowered, self._compiled, self._signatures = lowered, compiled, signatures
+    def __init__(self, lowered: Lowered, compiled: Compiled):
+        self._lowered, self._compiled = lowered, compiled
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function = self._lowered._function
