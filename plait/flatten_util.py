@@ -32,13 +32,20 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     if not leaves:
         return as_array(np.zeros(0, dtypes.default_float())), lambda v: structure.unflatten([])
     dtype, _ = dtypes.promote(*((t.dtype, t.weak_type) for t in types))
-    parts = [reshape(convert_element_type(x, dtype), (t.size,)) for x, t in zip(leaves, types, strict=True)]
+    parts = [
+        reshape(convert_element_type(x, dtype), (t.size,))
+        for x, t in zip(leaves, types, strict=True)
+    ]
     total = sum(t.size for t in types)
 
     def unravel(vector: Any) -> Any:
         if type_of(vector).shape != (total,):
-            raise ShapeError("the vector has another size than the tree", op="unravel",
-                             vector=vector, expected=(total,))
+            raise ShapeError(
+                "the vector has another size than the tree",
+                op="unravel",
+                vector=vector,
+                expected=(total,),
+            )
         out, at = [], 0
         for t in types:
             part = slice_in_dim(vector, at, at + t.size)

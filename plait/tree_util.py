@@ -59,8 +59,9 @@ def tree_reduce_associative(
     leaves = tree_leaves(tree, is_leaf)
     if not leaves:
         if identity is _MISSING:
-            raise ArgumentError("the tree has no leaves", op="tree_reduce_associative",
-                                fix="give identity=")
+            raise ArgumentError(
+                "the tree has no leaves", op="tree_reduce_associative", fix="give identity="
+            )
         return identity
     while len(leaves) > 1:
         pairs = [operation(a, b) for a, b in zip(leaves[::2], leaves[1::2], strict=False)]

@@ -14,7 +14,8 @@ class ProgramError(AssertionError):
 
 def check_program(program: Program) -> None:
     """Raise ProgramError if a variable is used before it is defined, defined twice, or has a type
-    other than the one its op gives."""
+    other than the one its op gives.
+    """
     defined: set[Var] = set()
 
     def define(var: Var, where: str) -> None:
@@ -36,9 +37,7 @@ def check_program(program: Program) -> None:
         derived = tuple(derived) if eqn.op.multiple_results else (derived,)
         stated = tuple(v.type for v in eqn.outputs)
         if derived != stated:
-            raise ProgramError(
-                f"{where} states {stated}, its op gives {derived}\n{program}"
-            )
+            raise ProgramError(f"{where} states {stated}, its op gives {derived}\n{program}")
         for var in eqn.outputs:
             define(var, where)
         for inner in sub_programs(eqn.params):

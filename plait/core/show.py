@@ -1,8 +1,8 @@
 """Program to text.
 
-    { a:f32[3] =>
-      b:f32[3] = sin a
-      => b }
+{ a:f32[3] =>
+  b:f32[3] = sin a
+  => b }
 """
 
 from __future__ import annotations

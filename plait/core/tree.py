@@ -13,7 +13,6 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from plait.errors import ArgumentError, ArgumentTypeError, PlaitError
-
 from plait.runtime.xla import (
     DictKey,
     FlattenedIndexKey,
@@ -73,8 +72,11 @@ def flatten_up_to(shape: PyTreeDef, tree: Any, op: str | None = None) -> list[An
         return shape.flatten_up_to(tree)
     except (ValueError, TypeError) as error:
         raise ArgumentError(
-            "the trees have different structures", op=op, expected=str(shape),
-            got=str(structure(tree)), detail=str(error).splitlines()[0],
+            "the trees have different structures",
+            op=op,
+            expected=str(shape),
+            got=str(structure(tree)),
+            detail=str(error).splitlines()[0],
         ) from None
 
 
@@ -282,7 +284,8 @@ def register_static(cls: type) -> type:
 
 class Partial:
     """functools.partial whose bound arguments are children of a tree, so that it can be passed
-    through transformations."""
+    through transformations.
+    """
 
     def __init__(self, func: Callable[..., Any], *args: Any, **keywords: Any):
         self.func, self.args, self.keywords = func, args, keywords

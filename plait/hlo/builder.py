@@ -147,11 +147,15 @@ class Builder:
         )
         return outs
 
-    def op(self, op: str, operands: Sequence[Value], result: ArrayType, attributes: str = "") -> Value:
+    def op(
+        self, op: str, operands: Sequence[Value], result: ArrayType, attributes: str = ""
+    ) -> Value:
         """A StableHLO op with one result and no region."""
         return self.emit(f"stablehlo.{op}", operands, (result,), attributes)[0]
 
-    def chlo(self, op: str, operands: Sequence[Value], result: ArrayType, attributes: str = "") -> Value:
+    def chlo(
+        self, op: str, operands: Sequence[Value], result: ArrayType, attributes: str = ""
+    ) -> Value:
         """A CHLO op with one result; XLA expands it into StableHLO."""
         return self.emit(f"chlo.{op}", operands, (result,), attributes)[0]
 
@@ -230,7 +234,11 @@ class Builder:
         return self.op("reverse", (x,), x.type, f"dimensions = {array_i64(axes)}")
 
     def slice(
-        self, x: Value, start: Sequence[int], limit: Sequence[int], strides: Sequence[int] | None = None
+        self,
+        x: Value,
+        start: Sequence[int],
+        limit: Sequence[int],
+        strides: Sequence[int] | None = None,
     ) -> Value:
         strides = strides or [1] * x.ndim
         shape = [-(-(b - a) // s) for a, b, s in zip(start, limit, strides, strict=True)]
@@ -243,7 +251,12 @@ class Builder:
         )
 
     def pad(
-        self, x: Value, fill: Value, low: Sequence[int], high: Sequence[int], interior: Sequence[int]
+        self,
+        x: Value,
+        fill: Value,
+        low: Sequence[int],
+        high: Sequence[int],
+        interior: Sequence[int],
     ) -> Value:
         shape = [
             lo + n + max(n - 1, 0) * i + hi
@@ -584,7 +597,8 @@ class Builder:
         body: Callable[..., Sequence[Value]],
     ) -> tuple[Value, ...]:
         """What `body` computes on each device from its blocks of the operands. The shardings, of
-        operands and of results, say which block that is."""
+        operands and of results, say which block that is.
+        """
         if self.order is None:
             return self._manual(xs, blocks, results, shardings, body)
         before, whole = self.order, "<@mesh, []>"

@@ -171,6 +171,9 @@ class HloMath:
     def log1p(self, x: Term) -> Term:
         return self._unary("log_plus_one", x)
 
+    def expm1(self, x: Term) -> Term:
+        return self._unary("exponential_minus_one", x)
+
     def sqrt(self, x: Term) -> Term:
         return self._unary("sqrt", x)
 

@@ -97,7 +97,11 @@ def function_text(
         outs = ", ".join(
             [
                 tensor(t)
-                + (f" {{{result_attributes[k]}}}" if result_attributes and result_attributes[k] else "")
+                + (
+                    f" {{{result_attributes[k]}}}"
+                    if result_attributes and result_attributes[k]
+                    else ""
+                )
                 for k, t in enumerate(program.out_types)
             ]
             + extra

@@ -89,7 +89,10 @@ def dense(value: np.ndarray, dtype: Any) -> str:
     if value.size == 0:
         return "dense<>"
     flat = value.reshape(-1)
-    if value.size == 1 or (flat.view(np.uint8).reshape(value.size, -1) == flat[:1].view(np.uint8)).all():
+    if (
+        value.size == 1
+        or (flat.view(np.uint8).reshape(value.size, -1) == flat[:1].view(np.uint8)).all()
+    ):
         return f"dense<{scalar(flat[0], dtype)}>"
     if value.size > 32 and dtype not in dtypes.BOOL and not _packed(dtype):
         raw = np.ascontiguousarray(value).astype(value.dtype.newbyteorder("<"), copy=False)

@@ -120,7 +120,8 @@ def batch(
     name: str = "",
 ) -> tuple[list[Any], list[bool]]:
     """(results, which of them are mapped) of a flat function whose mapped arguments have the axis
-    first; mapped results have it first too."""
+    first; mapped results have it first too.
+    """
     interpreter = Batch(context.interpreter, frame, transformation, name)
     try:
         axes = () if frame.name is None else ((frame.name, frame.size),)

@@ -20,7 +20,8 @@ from plait.interpreters.simplify import simplify
 class Split(NamedTuple):
     """known:  known inputs -> known results, then residuals.
     linear: residuals, then linear inputs -> linear results.
-    out_linear: which of the Program's results come from the linear part."""
+    out_linear: which of the Program's results come from the linear part.
+    """
 
     known: Program
     linear: Program

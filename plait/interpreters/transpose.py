@@ -39,9 +39,7 @@ def backward(program: Program, args: Sequence[Any], cts: Sequence[Any]) -> list[
                 continue
             context.source = eqn.source
             ys = process(eqn.op, [value(a) for a in eqn.inputs], eqn.params)
-            values.update(
-                zip(eqn.outputs, ys if eqn.op.multiple_results else (ys,), strict=True)
-            )
+            values.update(zip(eqn.outputs, ys if eqn.op.multiple_results else (ys,), strict=True))
 
         table: dict[Var, Any] = {}
 
@@ -81,12 +79,8 @@ def transpose_program(
     """
 
     def make() -> tuple[Program, tuple[bool, ...]]:
-        known_types = [
-            v.type for v, lin in zip(program.inputs, linear, strict=True) if not lin
-        ]
-        ct_types = [
-            v.type for v, nz in zip(program.outputs, ct_nonzero, strict=True) if nz
-        ]
+        known_types = [v.type for v, lin in zip(program.inputs, linear, strict=True) if not lin]
+        ct_types = [v.type for v, nz in zip(program.outputs, ct_nonzero, strict=True) if nz]
         marks: list[bool] = []
 
         def run(*xs: Any) -> list[Any]:

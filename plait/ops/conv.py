@@ -88,7 +88,7 @@ class ConvGeneralDilated(Primitive):
             y = np.tensordot(v, k, ([1, *range(n, 2 * n - 2)], kernel_axes))
             parts.append(np.moveaxis(y, -1, 1))
         y = np.concatenate(parts, 1)
-        return np.transpose(y, np.argsort(out_spec)).astype(out.dtype)
+        return np.transpose(y, np.argsort(out_spec)).astype(dtypes.storage(out.dtype))
 
     def jvp(self, xs, ts, **params):
         y = self.bind(*xs, **params)
@@ -136,12 +136,15 @@ class ConvGeneralDilated(Primitive):
             return b.full(out.shape, 0, out.dtype)
         wide = compute_dtype(b.platform, lhs.dtype, rhs.dtype, out.dtype)
         carried = wide if b.platform == "cpu" else out.dtype
+        spec = params["dimension_numbers"]
         conv = Conv(
             params["window_strides"],
             params["padding"],
             params["lhs_dilation"],
             params["rhs_dilation"],
-            *params["dimension_numbers"],
+            spec.lhs_spec,
+            spec.rhs_spec,
+            spec.out_spec,
             params["feature_group_count"],
             params["batch_group_count"],
             precision,
@@ -211,7 +214,7 @@ def out_shape(
     batch_group_count: int,
     **_: Any,
 ) -> tuple[int, ...]:
-    given = {"lhs": lhs, "rhs": rhs, "dimension_numbers": dimension_numbers}
+    given: dict[str, Any] = {"lhs": lhs, "rhs": rhs, "dimension_numbers": dimension_numbers}
     if lhs.ndim != rhs.ndim or lhs.ndim < 2:
         raise ShapeError("lhs and rhs have the same number of axes, at least 2", **given)
     for spec in dimension_numbers:
@@ -219,21 +222,21 @@ def out_shape(
             raise ShapeError("dimension_numbers must name each axis once", **given)
     x = [lhs.shape[a] for a in dimension_numbers.lhs_spec]
     k = [rhs.shape[a] for a in dimension_numbers.rhs_spec]
-    for name, numbers in (
-        ("window_strides", window_strides),
-        ("padding", padding),
-        ("lhs_dilation", lhs_dilation),
-        ("rhs_dilation", rhs_dilation),
-    ):
+    entries: dict[str, Any] = {
+        "window_strides": window_strides,
+        "padding": padding,
+        "lhs_dilation": lhs_dilation,
+        "rhs_dilation": rhs_dilation,
+    }
+    for name, numbers in entries.items():
+        given_here = {**given, name: numbers}
         if len(numbers) != lhs.ndim - 2:
             cure = f"{lhs.ndim - 2} entries" if lhs.ndim > 2 else "an empty sequence"
-            raise ShapeError(
-                f"{name} needs an entry for each spatial axis", **given, fix=cure, **{name: numbers}
-            )
+            raise ShapeError(f"{name} needs an entry for each spatial axis", fix=cure, **given_here)
         if name != "padding" and any(n < 1 for n in numbers):
-            raise ShapeError(f"{name} must be at least 1", **given, **{name: numbers})
+            raise ShapeError(f"{name} must be at least 1", **given_here)
     features, batches = feature_group_count, batch_group_count
-    groups = {"feature_group_count": features, "batch_group_count": batches}
+    groups: dict[str, Any] = {"feature_group_count": features, "batch_group_count": batches}
     if features < 1 or batches < 1 or (features > 1 and batches > 1):
         raise ArgumentError("group counts are at least 1, and one of them is 1", **given, **groups)
     if k[1] * features != x[1]:
@@ -494,14 +497,15 @@ def conv_general_dilated(
                 padding=padding,
                 fix="give a pair (low, high) for each spatial axis, or use conv_transpose",
             )
-        for name, numbers in (("window_strides", strides), ("rhs_dilation", dilation)):
+        entries: dict[str, Any] = {"window_strides": strides, "rhs_dilation": dilation}
+        for name, numbers in entries.items():
             if len(numbers) != left.ndim - 2:
                 raise ShapeError(
                     f"{name} needs an entry for each spatial axis",
                     op=op,
                     lhs=left,
                     rhs=right,
-                    **{name: numbers},
+                    window=entries,
                 )
         sizes = [left.shape[a] for a in spec.lhs_spec[2:]]
         kernel = [right.shape[a] for a in spec.rhs_spec[2:]]

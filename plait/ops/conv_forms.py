@@ -147,7 +147,7 @@ def conv_general_dilated_patches(
     x = permute(lhs, spec.lhs_spec)
     gaps = [(0, 0, 0), (0, 0, 0)]
     gaps += [(*pair, d - 1) for pair, d in zip(pairs, base, strict=True)]
-    x = pad(x, np.zeros((), have.dtype), gaps)
+    x = pad(x, np.zeros((), dtypes.storage(have.dtype)), gaps)
     batch, features = type_of(x).shape[:2]
     parts = []
     for place in itertools.product(*map(range, size)):

@@ -215,7 +215,7 @@ def _depthwise(b: Any, lhs: Any, rhs: Any, c: Conv) -> Any:
     x = _padded(b, lhs, c)
     kernel = _arrange(b, rhs, _names(c.rhs_spec, "o", "i"), [*range(c.spatial), "o", "i"])
     sizes = kernel.shape[: c.spatial]
-    total = None
+    total: Any = None
     for place in itertools.product(*map(range, sizes)):
         start, limit, strides = [0] * x.ndim, list(x.shape), [1] * x.ndim
         for k, axis in enumerate(c.lhs_spec[2:]):

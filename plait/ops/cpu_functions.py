@@ -484,8 +484,8 @@ _COS_PI = (
     1.0,
 )
 _SHIFT = 6
-# The tails of the series of log Γ(v), times v, and of ψ(v), times v², in 1/v², from B_18 down to B_2
-# (Abramowitz and Stegun 6.1.41 and 6.3.18).
+# The tails of the series of log Γ(v), times v, and of ψ(v), times v², in 1/v², from B_18 down to
+# B_2 (Abramowitz and Stegun 6.1.41 and 6.3.18).
 _BERNOULLI = (
     43867 / 798,
     -3617 / 510,
@@ -513,8 +513,9 @@ def _beside_pole(m: HloMath, d: Term) -> tuple[Term, Term, Term]:
 
 
 def _mirrored_and_shifted(m: HloMath, d: Term) -> tuple[Term, Term, Term, Term]:
-    """(mirrored, v, p, q): v >= 6.5 for Stirling's series, with Γ(w) = Γ(v) / p where w is d, or 1 - d
-    where d is mirrored, below 1/2; q is the derivative of p by w.
+    """(mirrored, v, p, q): v >= 6.5 for Stirling's series, with Γ(w) = Γ(v) / p.
+
+    There w is d, or 1 - d where d is mirrored, below 1/2; q is the derivative of p by w.
     """
     mirrored = d < 0.5
     w = m.where(mirrored, 1.0 - d, d)

@@ -42,14 +42,14 @@ def shifted(x: Any, axis: int, reverse: bool, fill: Any) -> Any:
     """x moved one place along an axis, in the direction of the scan, with a number put first."""
     gaps = [(0, 0, 0)] * type_of(x).ndim
     gaps[axis] = (-1, 1, 0) if reverse else (1, -1, 0)
-    return pad(x, np.asarray(fill).astype(type_of(x).dtype), gaps)
+    return pad(x, np.asarray(fill).astype(dtypes.storage(type_of(x).dtype)), gaps)
 
 
 class _Cumulative(Primitive):
     accepts: frozenset = dtypes.NUMBER
     hlo = ""
 
-    def identity(self, dtype: Any) -> np.ndarray:
+    def identity(self, dtype: Any) -> Any:
         raise NotImplementedError
 
     def accumulate(self, x: np.ndarray, axis: int) -> np.ndarray:

@@ -409,7 +409,8 @@ def algorithm_of(precision: Any, lhs: Any, rhs: Any, result: Any) -> DotAlgorith
         return precision
     if not isinstance(precision, DotAlgorithmPreset) or precision.value is None:
         return None
-    left, right, total, *counts = precision.value
+    value: Any = precision.value
+    left, right, total, *counts = value
     if left == "f8":
         for dtype in (lhs, rhs):
             if dtype not in dtypes.FLOAT or dtype.itemsize != 1:

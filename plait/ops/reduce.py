@@ -33,18 +33,18 @@ from plait.ops.elementwise import _scalar
 from plait.ops.slices import concatenate, slice_in_dim
 
 
-def lowest(dtype: Any) -> np.ndarray:
+def lowest(dtype: Any) -> Any:
     """The value that max leaves every value unchanged with: -inf, or the least integer."""
     return _extreme(dtype, False)
 
 
-def highest(dtype: Any) -> np.ndarray:
+def highest(dtype: Any) -> Any:
     """The value that min leaves every value unchanged with: inf, or the greatest integer."""
     return _extreme(dtype, True)
 
 
 @functools.cache
-def _extreme(dtype: Any, top: bool) -> np.ndarray:
+def _extreme(dtype: Any, top: bool) -> Any:
     if dtype in dtypes.BOOL:
         return np.asarray(top)
     if dtype in dtypes.INTEGER:
@@ -72,7 +72,7 @@ class _Reduction(Primitive):
     accepts: frozenset = dtypes.ANY
     hlo = ""
 
-    def identity(self, dtype: Any) -> np.ndarray:
+    def identity(self, dtype: Any) -> Any:
         raise NotImplementedError
 
     def type(self, x, *, axes):
@@ -406,10 +406,10 @@ def run_numpy(program: Program, *args: Any) -> list[Any]:
     """The results of a Program on NumPy arrays, by the `numpy` rules of its ops."""
     env: dict[Any, Any] = dict(zip(program.inputs, args, strict=True))
     for eqn in program.equations:
-        xs = [env[a] if type(a) is Var else a.value for a in eqn.inputs]
+        xs = [env[a] if isinstance(a, Var) else a.value for a in eqn.inputs]
         ys = eqn.op.numpy(*xs, **eqn.params)
         env.update(zip(eqn.outputs, ys if eqn.op.multiple_results else (ys,), strict=True))
-    return [env[a] if type(a) is Var else a.value for a in program.outputs]
+    return [env[a] if isinstance(a, Var) else a.value for a in program.outputs]
 
 
 def combine_rows(program: Program, *operands: Any) -> tuple[Any, ...]:
@@ -680,7 +680,7 @@ def _by_name(known: str, x: Any, init: Any, axes: tuple[int, ...]) -> Any:
     if dtype in dtypes.BOOL:
         known = {"add": "or", "max": "or", "mul": "and", "min": "and"}.get(known, known)
     if known == "add":
-        y, identity = reduce_sum(x, axes), np.zeros((), dtype)
+        y, identity = reduce_sum(x, axes), np.zeros((), dtypes.storage(dtype))
     else:
         op = _OPS[known]
         y, identity = _reduction(op, x, axes), op.identity(dtype)

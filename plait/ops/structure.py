@@ -22,7 +22,8 @@ def reshape(
     operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None, **_: Any
 ) -> Any:
     """operand in another shape with as many elements, row-major, after reading its axes in the
-    order `dimensions` if given. Raises ShapeError."""
+    order `dimensions` if given. Raises ShapeError.
+    """
     if dimensions is not None:
         operand = ops.permute(operand, dimensions)
     return ops.reshape(operand, ops.check_shape(new_sizes, "reshape"))

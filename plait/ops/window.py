@@ -47,7 +47,7 @@ class _WindowReduction(Primitive):
     # Whether combining an element twice changes nothing.
     idempotent = True
 
-    def identity(self, dtype: Any) -> np.ndarray:
+    def identity(self, dtype: Any) -> Any:
         raise NotImplementedError
 
     def type(self, x, *, window):

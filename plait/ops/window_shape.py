@@ -174,12 +174,13 @@ def make_window(
     strides = ones if strides is None else ints(strides, op, "window_strides")
     base = ones if base is None else ints(base, op, "base_dilation")
     dilation = ones if dilation is None else ints(dilation, op, "window_dilation")
-    for name, numbers in (
-        ("window_dimensions", size),
-        ("window_strides", strides),
-        ("base_dilation", base),
-        ("window_dilation", dilation),
-    ):
+    entries: dict[str, Any] = {
+        "window_dimensions": size,
+        "window_strides": strides,
+        "base_dilation": base,
+        "window_dilation": dilation,
+    }
+    for name, numbers in entries.items():
         if len(numbers) != len(shape) or any(n < 1 for n in numbers):
             raise ShapeError(
                 f"{name} needs a number of at least 1 for each axis of the operand",

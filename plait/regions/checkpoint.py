@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, Primitive, register
-from plait.core.program import Equation, Program, Var, reference, run_program
+from plait.core.program import Atom, Equation, Program, Var, reference, run_program
 from plait.core.sample import integers, real
 from plait.core.tree import flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
@@ -318,15 +318,19 @@ def inline_calls(program: Program) -> Program:
 
 def _run_inline(program: Program, xs: Sequence[Any]) -> Sequence[Any]:
     env: dict[Var, Any] = dict(zip(program.inputs, xs, strict=True))
+
+    def value(atom: Atom) -> Any:
+        return env[atom] if isinstance(atom, Var) else atom.value
+
     for eqn in program.equations:
-        operands = [env[a] if type(a) is Var else a.value for a in eqn.inputs]
+        operands = [value(a) for a in eqn.inputs]
         if eqn.op is call_p:
             ys = _run_inline(eqn.params["program"], operands)
         else:
             out = eqn.op.bind(*operands, **eqn.params)
             ys = out if eqn.op.multiple_results else (out,)
         env.update(zip(eqn.outputs, ys, strict=True))
-    return [env[a] if type(a) is Var else a.value for a in program.outputs]
+    return [value(a) for a in program.outputs]
 
 
 # --- what users call

@@ -285,7 +285,7 @@ def _predicate(pred: Any) -> Any:
     if isinstance(pred, bool | int | float | complex | np.generic | np.ndarray):
         return np.int32(bool(pred))
     if type_.dtype not in dtypes.BOOL:
-        pred = ne(pred, np.zeros((), type_.dtype))
+        pred = ne(pred, np.zeros((), dtypes.storage(type_.dtype)))
     return convert_element_type(pred, dtypes.int32)
 
 
@@ -321,11 +321,9 @@ def switch(
     if isinstance(index, int | np.generic | np.ndarray):
         index = np.int32(min(max(int(index), 0), len(branches) - 1))
     else:
-        index = clamp(
-            np.zeros((), type_.dtype),
-            index,
-            np.asarray(min(len(branches) - 1, dtypes.iinfo(type_.dtype).max), type_.dtype),
-        )
+        dtype = dtypes.storage(type_.dtype)
+        last = min(len(branches) - 1, dtypes.iinfo(dtype).max)
+        index = clamp(np.zeros((), dtype), index, np.asarray(last, dtype))
         index = convert_element_type(index, dtypes.int32)
     if state.disable_jit and known is not None:
         return branches[min(max(int(known), 0), len(branches) - 1)](*operands)

@@ -318,6 +318,10 @@ class _RowsForward:
         return ys, out[n:], rows
 
 
+def _scalar(n: int, like: Any) -> np.ndarray:
+    return np.asarray(n, dtypes.storage(type_of(like).dtype))
+
+
 class _RowsBackward:
     """A backward rule for all rows of a frame at once.
 
@@ -343,7 +347,7 @@ class _RowsBackward:
             # Of a result that is one for all rows every row gets its share of the cotangent, so
             # that the rows' contributions add up to it, as in pmap.
             cts = [
-                c if c is None or m else div(c, np.asarray(size, type_of(c).dtype))
+                c if c is None or m else div(c, _scalar(size, c))
                 for c, m in zip(cts, self.results, strict=True)
             ]
         out_nonzero: list[bool] = []
@@ -375,7 +379,7 @@ class _RowsBackward:
             elif want and not have:
                 ct = add_axis(ct, size)
             elif by_rows and not have:
-                ct = mul(ct, np.asarray(size, type_of(ct).dtype))
+                ct = mul(ct, _scalar(size, ct))
             out.append(ct)
         return out
 

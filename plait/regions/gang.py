@@ -214,6 +214,4 @@ def _nested(b, how, xs, body, in_mapped, out_mapped) -> Sequence[Value]:
 
     ys = body(*(block(x) if m else x for x, m in zip(xs, in_mapped, strict=True)))
     groups = b.position_groups(how.positions)
-    return [
-        b.all_gather(y, groups, 0) if m else y for y, m in zip(ys, out_mapped, strict=True)
-    ]
+    return [b.all_gather(y, groups, 0) if m else y for y, m in zip(ys, out_mapped, strict=True)]

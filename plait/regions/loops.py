@@ -136,7 +136,7 @@ def while_loop(
 def _while(
     op: str,
     cond_fun: Callable[[Any], Any],
-    body_fun: Callable[[Any], Any],
+    body_fun: Callable[..., Any],
     init: Any,
     label: str,
     call: Callable[[Any], Any] | None = None,
@@ -340,7 +340,8 @@ def fori_loop(
 
     def step(carry: Any) -> Any:
         i, upper, val = carry
-        return add(i, np.ones((), type_of(i).dtype)), upper, body_fun(i, val)
+        one = np.ones((), dtypes.storage(type_of(i).dtype))
+        return add(i, one), upper, body_fun(i, val)
 
     lower, upper = _same_dtype(op, lower, upper)
     init = (lower, upper, init_val)
@@ -355,13 +356,14 @@ def _check_bound(op: str, name: str, bound: Any) -> None:
     if not is_array(bound):
         raise ArgumentTypeError(f"{name} must be an integer", op=op, **{name: bound})
     t = type_of(bound)
+    given: dict[str, Any] = {name: t}
     if t.shape:
-        raise ShapeError(f"{name} must be a scalar", op=op, **{name: t})
+        raise ShapeError(f"{name} must be a scalar", op=op, **given)
     if t.dtype not in dtypes.INTEGER:
         known = concrete(bound)
         # JAX takes 3.0 for 3, since int(3.0) is what it asks for.
         if known is None or t.dtype not in dtypes.FLOAT or int(known) != known:
-            raise DtypeError(f"{name} must be an integer", op=op, **{name: t})
+            raise DtypeError(f"{name} must be an integer", op=op, **given)
 
 
 def _same_dtype(op: str, lower: Any, upper: Any) -> tuple[Any, Any]:
@@ -469,7 +471,8 @@ def associative_scan(
     axes = [normalise_axis(axis, type_of(x).ndim, op) for x in leaves]
     sizes = [type_of(x).shape[a] for x, a in zip(leaves, axes, strict=True)]
     if len(set(sizes)) > 1:
-        given = dict(zip(leaf_names(elems, "elems"), builtins.map(type_of, leaves), strict=True))
+        names = leaf_names(elems, "elems")
+        given: dict[str, Any] = dict(zip(names, builtins.map(type_of, leaves), strict=True))
         raise ShapeError(f"the sizes along axis {axis} differ", op=op, **given)
     if reverse:
         leaves = [rev(x, (a,)) for x, a in zip(leaves, axes, strict=True)]

@@ -71,15 +71,20 @@ class Signature:
     """A user's function with its arguments by position, and which of them have no derivative."""
 
     def __init__(
-        self, function: Callable[..., Any], op: str, argnums: Sequence[int], argnames: Sequence[str]
+        self,
+        function: Callable[..., Any],
+        op: str,
+        argnums: int | Sequence[int],
+        argnames: str | Sequence[str],
     ):
         self.function, self.op = function, op
         try:
             self.signature: inspect.Signature | None = inspect.signature(function)
         except (ValueError, TypeError):
             self.signature = None
-        numbers = [argnums] if isinstance(argnums, int) else list(argnums)
-        names = [argnames] if isinstance(argnames, str) else list(argnames)
+        numbers: list[int] = []
+        numbers.extend((argnums,) if isinstance(argnums, int) else argnums)
+        names = (argnames,) if isinstance(argnames, str) else tuple(argnames)
         if names:
             parameters = list(self.signature.parameters) if self.signature else []
             for name in names:

@@ -524,11 +524,12 @@ def scan_length(op: str, length: Any, rows: Sequence[tuple[str, ArrayType]]) -> 
     sizes: dict[int, str] = {}
     for name, t in rows:
         if not t.shape:
+            given: dict[str, Any] = {name: t}
             raise ShapeError(
                 "a scalar has no axis to loop over",
                 op=op,
                 fix="stack the values of all rounds along axis 0, or let the body close over it",
-                **{name: t},
+                **given,
             )
         sizes.setdefault(t.shape[0], f"{name} {t}")
     if len(sizes) > 1:

@@ -231,16 +231,15 @@ def _varies(program: Program, in_mapped: Sequence[bool], name: Any) -> list[bool
 
 def fuse(program: Program) -> Program:
     """The Program with its fused pmaps replaced by their lanes, so that what is equal in all lanes
-    is recognised from one map to the next and computed once."""
+    is recognised from one map to the next and computed once.
+    """
     if not any(e.op is pmap_p and e.params["form"] == "fused" for e in program.equations):
         return program
 
     def fused(*args: Any) -> Sequence[Any]:
         return _Fuser(program).run(args)
 
-    result, captured = stage(
-        fused, program.in_types, name=program.name, names=program.names or ()
-    )
+    result, captured = stage(fused, program.in_types, name=program.name, names=program.names or ())
     assert not captured
     return result
 

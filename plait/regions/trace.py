@@ -225,5 +225,6 @@ def type_error(
             continue
         kind = ShapeError if s.shape != t.shape else DtypeError
         place = f" at {path}" if path else ""
-        return kind(summary + place, op=op, fix=fix, **{a: s, b: t})
+        given: dict[str, Any] = {a: s, b: t}
+        return kind(summary + place, op=op, fix=fix, **given)
     return None

@@ -288,7 +288,8 @@ def _feed(x: Any, device: xla.Device) -> Any:
 
 def _map_placements(program: Program) -> list[Placement | None]:
     """For each result, where it is shown to lie: those of a map lie on the map's devices, those of
-    a sharding constraint where it says."""
+    a sharding constraint where it says.
+    """
     found: dict[Var, Placement | None] = {}
     for eqn in program.equations:
         if isinstance(eqn.op, Pmap):

@@ -61,7 +61,9 @@ class Grid:
 
     def attribute(self, type: ArrayType, sharding: xla.Sharding) -> str:
         """The attribute of an argument or result."""
-        return f"sdy.sharding = #sdy.sharding{gang.sharding_text(type.ndim, sharding.tiling.dim_axes)}"
+        return (
+            f"sdy.sharding = #sdy.sharding{gang.sharding_text(type.ndim, sharding.tiling.dim_axes)}"
+        )
 
     def constrain(self, b: Builder) -> Callable[[Value, xla.Sharding], Value]:
         """What writes a sharding constraint into a module on this grid."""
@@ -195,7 +197,8 @@ def _mapped_values(
     program: Program, grid: Grid
 ) -> tuple[dict[Any, tuple[int, ...]], dict[Any, tuple[int, ...]]]:
     """(inputs that only enter gang pmaps as mapped operands, results that come out of one), each
-    with the grid's axes that split its first dimension."""
+    with the grid's axes that split its first dimension.
+    """
     entering: dict[Any, tuple[int, ...]] = {}
     elsewhere: set[Any] = set(program.outputs)
     leaving: dict[Any, tuple[int, ...]] = {}

@@ -87,7 +87,8 @@ class Lanes(Placement):
 
 class Shown(Placement):
     """The whole array in one buffer, shown as spread by a sharding: what a sharding means where one
-    program computes for all devices (CPU)."""
+    program computes for all devices (CPU).
+    """
 
     __slots__ = ("sharding",)
     sharding: xla.Sharding

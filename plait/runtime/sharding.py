@@ -285,7 +285,11 @@ def sharding_of_array(x: Any) -> Sharding:
         names = tuple(f"d{k}" for k in range(len(s.tiling.mesh_shape)))
         mesh = Mesh(np.array(s.devices, dtype=object).reshape(s.tiling.mesh_shape), names)
         spec = [
-            None if not axes else names[axes[0]] if len(axes) == 1 else tuple(names[a] for a in axes)
+            None
+            if not axes
+            else names[axes[0]]
+            if len(axes) == 1
+            else tuple(names[a] for a in axes)
             for axes in s.tiling.dim_axes
         ]
         return NamedSharding(mesh, PartitionSpec(*spec))

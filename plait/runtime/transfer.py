@@ -177,8 +177,9 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
         hosts = [_host(p) for p in parts]
         shapes = {h.shape for h in hosts}
         if len(shapes) > 1:
-            raise ShapeError("the shards have different shapes", op="device_put_sharded",
-                             shapes=sorted(shapes))
+            raise ShapeError(
+                "the shards have different shapes", op="device_put_sharded", shapes=sorted(shapes)
+            )
         type_ = type_of(parts[0])
         whole = from_host(np.stack(hosts), type_.with_shape((len(hosts), *type_.shape)))
         return spread(whole, devices)

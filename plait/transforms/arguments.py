@@ -106,7 +106,9 @@ def indices(value: Any, op: str, what: str) -> tuple[int, ...]:
     try:
         return tuple(operator.index(v) for v in value)
     except TypeError:
-        raise ArgumentTypeError(f"{what} is an int or a sequence of ints", op=op, got=value) from None
+        raise ArgumentTypeError(
+            f"{what} is an int or a sequence of ints", op=op, got=value
+        ) from None
 
 
 def names_tuple(value: Any, op: str, what: str) -> tuple[str, ...]:
@@ -143,9 +145,7 @@ def select_arguments(
     if signature is None or not (found or found_names):
         return Selected(tuple(found), tuple(found_names))
     parameters = list(signature.parameters.values())
-    by_position = [
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
+    by_position = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     takes_more = any(p.kind is p.VAR_POSITIONAL for p in parameters)
     takes_any_name = any(p.kind is p.VAR_KEYWORD for p in parameters)
     for k in found:

@@ -331,7 +331,9 @@ def jvp(
 
     def names() -> list[str]:
         labels = positional_names(fun, len(primals))
-        return [n for p, label in zip(primals, labels, strict=True) for n in tree.leaf_names(p, label)]
+        return [
+            n for p, label in zip(primals, labels, strict=True) for n in tree.leaf_names(p, label)
+        ]
 
     check_arrays(leaves, names, "jvp")
     checked = _check_tangents(leaves, t_leaves, "jvp", lambda k: names()[k])
@@ -387,7 +389,9 @@ class _Pullback:
         return self.in_tree.unflatten(pull(linear, cts, self.in_types))
 
 
-def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()) -> Any:
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
+) -> Any:
     """(fun(*primals), a function from cotangents of the result to cotangents of the arguments).
 
     The second result returns a tuple, one entry for each argument; integers get float0 arrays. It
@@ -404,7 +408,9 @@ def vjp(fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_ax
 
     def names() -> list[str]:
         labels = positional_names(fun, len(primals))
-        return [n for p, label in zip(primals, labels, strict=True) for n in tree.leaf_names(p, label)]
+        return [
+            n for p, label in zip(primals, labels, strict=True) for n in tree.leaf_names(p, label)
+        ]
 
     check_arrays(leaves, names, "vjp")
     leaves = [_value(x) for x in leaves]

@@ -52,7 +52,9 @@ class Lowered:
             return show_program(self._traced.program, sources=True)
         if dialect not in (None, "stablehlo"):
             raise ArgumentError(
-                f"there is no dialect {dialect!r}", op="Lowered.as_text", fix="'stablehlo' or 'program'"
+                f"there is no dialect {dialect!r}",
+                op="Lowered.as_text",
+                fix="'stablehlo' or 'program'",
             )
         return self._prepare().text
 

@@ -289,13 +289,17 @@ class JitFunction(Transformed):
         if self.traces:
             labels = ("containers of the arguments", "static arguments", "argument types")
             labels += ("switches (x64, precision, ...)", "named axes around the call")
-            closest = min(self.traces, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True)))
+            closest = min(
+                self.traces, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True))
+            )
             parts = []
             for label, old, new in zip(labels, closest, key, strict=True):
                 if old == new:
                     continue
                 if label == "argument types" and len(old) == len(new):
-                    old, new = zip(*[(o, n) for o, n in zip(old, new, strict=True) if o != n], strict=True)
+                    old, new = zip(
+                        *[(o, n) for o, n in zip(old, new, strict=True) if o != n], strict=True
+                    )
                     old, new = ", ".join(map(repr, old)), ", ".join(map(repr, new))
                 parts.append(f"{label} changed from {old} to {new}")
             reason = "; ".join(parts)
@@ -445,8 +449,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     args, kwargs = tree.map(_abstract, (args, kwargs))
     traced = function.trace_for(*args, **kwargs)
     shapes = [
-        ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type)
-        for t in traced.program.out_types
+        ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type) for t in traced.program.out_types
     ]
     return traced.out_tree.unflatten(shapes)
 

@@ -121,7 +121,10 @@ def run_lanes(
     lanes: list[_Lane] = []
 
     def body(k: int) -> Callable[[], Any]:
-        xs = [index_in_dim(x, k, keepdims=False) if m else x for x, m in zip(rows, mapped, strict=True)]
+        xs = [
+            index_in_dim(x, k, keepdims=False) if m else x
+            for x, m in zip(rows, mapped, strict=True)
+        ]
 
         def run() -> Any:
             lane = lanes[k]
@@ -166,7 +169,9 @@ def _check(waiting: Sequence[_Meeting | None], name: Any) -> None:
 
 
 def _stack(xs: Sequence[Any]) -> Any:
-    return concatenate([expand_dims(as_array(x) if type(x) is not Array else x, (0,)) for x in xs], 0)
+    return concatenate(
+        [expand_dims(as_array(x) if type(x) is not Array else x, (0,)) for x in xs], 0
+    )
 
 
 def _meet(meetings: Sequence[_Meeting], frame: Frame) -> None:

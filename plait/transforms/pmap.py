@@ -179,7 +179,9 @@ class PmapFunction(JitFunction):
             if not mapped:
                 return y
             rows = as_array(y).host() if not isinstance(y, Tracer) else None
-            if rows is None or not np.array_equal(rows, np.broadcast_to(rows[:1], rows.shape), True):
+            if rows is None or not np.array_equal(
+                rows, np.broadcast_to(rows[:1], rows.shape), True
+            ):
                 raise ArgumentError(
                     f"out_axes=None was asked of result leaf {k}, which differs between devices",
                     op="pmap",
@@ -314,12 +316,18 @@ def pmap(
     if devices is not None:
         devices = tuple(devices)
         if not devices:
-            raise ArgumentError("devices is empty", op="pmap", fix="leave it out to use all devices")
+            raise ArgumentError(
+                "devices is empty", op="pmap", fix="leave it out to use all devices"
+            )
         if len(set(devices)) != len(devices):
             raise ArgumentError("a device is named twice", op="pmap", devices=devices)
         if not all(hasattr(d, "platform") for d in devices):
-            raise ArgumentTypeError("devices holds devices, as plait.devices() gives them", op="pmap")
-    if axis_size is not None and (isinstance(axis_size, bool) or not hasattr(axis_size, "__index__")):
+            raise ArgumentTypeError(
+                "devices holds devices, as plait.devices() gives them", op="pmap"
+            )
+    if axis_size is not None and (
+        isinstance(axis_size, bool) or not hasattr(axis_size, "__index__")
+    ):
         raise ArgumentTypeError("axis_size is an int", op="pmap", got=axis_size)
     return PmapFunction(
         fun, axis_name, in_axes, out_axes, static, donated, devices, backend, axis_size

@@ -69,7 +69,9 @@ class _Layout:
     def __init__(self, spec: Any, mesh: Mesh, manual: Sequence[str], rank: int, name: str):
         if not isinstance(spec, PartitionSpec):
             raise ArgumentTypeError(
-                f"the spec of {name} is not a PartitionSpec", op="shard_map", got=spec,
+                f"the spec of {name} is not a PartitionSpec",
+                op="shard_map",
+                got=spec,
                 fix="P() for an array that every device gets whole",
             )
         if len(spec) > rank:
@@ -190,13 +192,16 @@ class ShardMapFunction(JitFunction):
         all_types = [*(type_of(x) for x in captured), *types]
         name = function_name(self.fun)
         all_names = [""] * len(captured) + names
-        program, none = stage(spread, all_types, transformation="shard_map", name=name, names=all_names)
+        program, none = stage(
+            spread, all_types, transformation="shard_map", name=name, names=all_names
+        )
         assert not none
         return program, captured, out_tree
 
     def _settle(self, body: Program, in_used, out_used, out_names) -> Program:
         """The body, with results that leave over fewer axes than they vary over refused, or, with
-        check_vma=False, taken from the first device."""
+        check_vma=False, taken from the first device.
+        """
         every = frozenset(self.manual)
         found = variance(body, tuple(frozenset(u) for u in in_used), every)
         loose: dict[int, list[str]] = {}
@@ -249,7 +254,9 @@ class ShardMapFunction(JitFunction):
             }
             inner = self.manual[k:]
             types = [
-                v.type.with_shape((*(self.mesh.shape[n] for n in inner if n in used), *v.type.shape))
+                v.type.with_shape(
+                    (*(self.mesh.shape[n] for n in inner if n in used), *v.type.shape)
+                )
                 for v, used in zip(body.inputs, in_used, strict=True)
             ]
             outer = [(n, self.mesh.shape[n]) for n in self.manual[:k]]
@@ -299,8 +306,14 @@ def shard_map(
     """
     if f is None:
         return functools.partial(
-            shard_map, mesh=mesh, in_specs=in_specs, out_specs=out_specs, axis_names=axis_names,
-            check_vma=check_vma, check_rep=check_rep, auto=auto,
+            shard_map,
+            mesh=mesh,
+            in_specs=in_specs,
+            out_specs=out_specs,
+            axis_names=axis_names,
+            check_vma=check_vma,
+            check_rep=check_rep,
+            auto=auto,
         )
     check_callable(f, "shard_map")
     if not isinstance(mesh, Mesh):
@@ -325,7 +338,9 @@ def constrain_leaf(x: Any, sharding: Any, op: str) -> Any:
         return x
     if not isinstance(sharding, NamedSharding):
         raise ArgumentTypeError(
-            "a NamedSharding is needed", op=op, got=sharding,
+            "a NamedSharding is needed",
+            op=op,
+            got=sharding,
             fix="NamedSharding(mesh, PartitionSpec(...))",
         )
     t = type_of(x)
@@ -334,7 +349,9 @@ def constrain_leaf(x: Any, sharding: Any, op: str) -> Any:
     for d, (size, n) in enumerate(zip(t.shape, parts, strict=False)):
         if size % n:
             raise ShapeError(
-                f"axis {d} has size {size}, which does not divide into {n} parts", op=op, array=t,
+                f"axis {d} has size {size}, which does not divide into {n} parts",
+                op=op,
+                array=t,
                 sharding=sharding.spec,
             )
     return constrain(x, lowered)
