@@ -500,13 +500,8 @@ def conv_general_dilated(
         entries: dict[str, Any] = {"window_strides": strides, "rhs_dilation": dilation}
         for name, numbers in entries.items():
             if len(numbers) != left.ndim - 2:
-                raise ShapeError(
-                    f"{name} needs an entry for each spatial axis",
-                    op=op,
-                    lhs=left,
-                    rhs=right,
-                    window=entries,
-                )
+                shown: dict[str, Any] = {"lhs": left, "rhs": right, name: numbers}
+                raise ShapeError(f"{name} needs an entry for each spatial axis", op=op, **shown)
         sizes = [left.shape[a] for a in spec.lhs_spec[2:]]
         kernel = [right.shape[a] for a in spec.rhs_spec[2:]]
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
