@@ -319,27 +319,28 @@ class _Call:
     """One call of a custom_jvp function: the function and its rule on leaves."""
 
     def __init__(self, owner: custom_jvp, shape: PyTreeDef, fixed: tuple[Any, ...], total: int):
-        self.owner, self.shape, self.fixed, self.total = owner, shape, fixed, total
+        # Not the owner itself: Programs hold this, and tables kept with the owner hold Programs.
+        self.signature, self.symbolic_zeros = owner.signature, owner.symbolic_zeros
+        self.user_rule = owner.jvp
+        self.shape, self.fixed, self.total = shape, fixed, total
         self.out: PyTreeDef | None = None
 
     def fun(self, *xs: Any) -> list[Any]:
-        owner = self.owner
-        args = owner.signature.join(self.shape.unflatten(xs), self.fixed, self.total)
-        y = owner.fun(*args)
+        args = self.signature.join(self.shape.unflatten(xs), self.fixed, self.total)
+        y = self.signature.function(*args)
         ys, self.out = flatten(y)
         for k, leaf in enumerate(ys):
             if not is_array(leaf):
                 raise ArgumentTypeError(
                     f"the function returns a {type(leaf).__name__}{_at(y, k)}, not an array",
                     op="custom_jvp",
-                    function=owner.signature.where,
+                    function=self.signature.where,
                 )
         return ys
 
     def rule(self, xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        owner = self.owner
         tangents = [self._tangent(type_of(x), t) for x, t in zip(xs, ts, strict=True)]
-        result = owner.jvp(  # type: ignore[misc]
+        result = self.user_rule(  # type: ignore[misc]
             *self.fixed, self.shape.unflatten(xs), self.shape.unflatten(tangents)
         )
         if not is_pair(result):
@@ -353,7 +354,7 @@ class _Call:
                 ("result", shape),
                 ("tangent", t_shape),
                 "custom_jvp",
-                f"let the rule of {owner.signature.where} return the same containers twice",
+                f"let the rule of {self.signature.where} return the same containers twice",
             )
         if self.out is not None and self.out != shape:
             raise structure_error(
@@ -361,7 +362,7 @@ class _Call:
                 ("function", self.out),
                 ("rule", shape),
                 "custom_jvp",
-                f"let the rule of {owner.signature.where} return the same containers",
+                f"let the rule of {self.signature.where} return the same containers",
             )
         self.out = shape
         return ys, [self._checked(a, t, y, k) for k, (a, t) in enumerate(zip(ys, out, strict=True))]
@@ -369,7 +370,7 @@ class _Call:
     def _tangent(self, type: ArrayType, t: Any) -> Any:
         if t is not None:
             return t
-        if self.owner.symbolic_zeros:
+        if self.symbolic_zeros:
             return SymbolicZero(type.tangent())
         return zeros_of(type) if type.dtype in dtypes.INEXACT else float0_zeros(type)
 
@@ -388,16 +389,14 @@ class _Call:
             raise kind(
                 f"the rule's tangent{_at(tree, k)} must have the type of the result",
                 op="custom_jvp",
-                function=self.owner.signature.where,
+                function=self.signature.where,
                 result=want,
                 tangent=have,
             )
         return t
 
     def _error(self, summary: str, **given: Any) -> ArgumentTypeError:
-        return ArgumentTypeError(
-            summary, op="custom_jvp", function=self.owner.signature.where, **given
-        )
+        return ArgumentTypeError(summary, op="custom_jvp", function=self.signature.where, **given)
 
 
 def _at(tree: Any, k: int) -> str:

@@ -478,13 +478,15 @@ class _Call:
         fixed: tuple[Any, ...],
         total: int,
     ):
-        self.owner, self.shape, self.fixed, self.total = owner, shape, fixed, total
+        # Not the owner itself: Programs hold this, and tables kept with the owner hold Programs.
+        self.signature, self.symbolic_zeros = owner.signature, owner.symbolic_zeros
+        self.user_fwd, self.user_bwd = owner.fwd, owner.bwd
+        self.shape, self.fixed, self.total = shape, fixed, total
         self.out: PyTreeDef | None = None
 
     def fun(self, *xs: Any) -> list[Any]:
-        owner = self.owner
-        args = owner.signature.join(self.shape.unflatten(xs), self.fixed, self.total)
-        y = owner.fun(*args)
+        args = self.signature.join(self.shape.unflatten(xs), self.fixed, self.total)
+        y = self.signature.function(*args)
         ys, self.out = flatten(y)
         self._check_arrays("the function's result", ys, y)
         return ys
@@ -492,12 +494,11 @@ class _Call:
     def forward(
         self, xs: Sequence[Any], nonzero: Sequence[bool]
     ) -> tuple[list[Any], list[Any], FlatBackward]:
-        owner = self.owner
         given = xs
-        if owner.symbolic_zeros:
+        if self.symbolic_zeros:
             given = [CustomVJPPrimal(x, nz) for x, nz in zip(xs, nonzero, strict=True)]
-        args = owner.signature.join(self.shape.unflatten(given), self.fixed, self.total)
-        pair = owner.fwd(*args)  # type: ignore[misc]
+        args = self.signature.join(self.shape.unflatten(given), self.fixed, self.total)
+        pair = self.user_fwd(*args)  # type: ignore[misc]
         if not is_pair(pair):
             raise self._error("fwd must return a pair (result, residuals)", returns=pair)
         y, kept = pair
@@ -511,7 +512,7 @@ class _Call:
                 ("function", self.out),
                 ("fwd", shape),
                 "custom_vjp",
-                f"let the rules of {owner.signature.where} return the same containers",
+                f"let the rules of {self.signature.where} return the same containers",
             )
         self.out = shape
         x_types = [type_of(x) for x in xs]
@@ -519,7 +520,7 @@ class _Call:
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             filled = [self._cotangent(t, c) for t, c in zip(y_types, cts, strict=True)]
-            result = owner.bwd(  # type: ignore[misc]
+            result = self.user_bwd(  # type: ignore[misc]
                 *self.fixed, kept_shape.unflatten(residuals), shape.unflatten(filled)
             )
             return self._cotangents(result, x_types)
@@ -529,7 +530,7 @@ class _Call:
     def _cotangent(self, type: ArrayType, ct: Any) -> Any:
         if ct is not None:
             return ct
-        if self.owner.symbolic_zeros:
+        if self.symbolic_zeros:
             return SymbolicZero(type.tangent())
         return zeros_of(type) if type.dtype in dtypes.INEXACT else float0_zeros(type)
 
@@ -569,7 +570,7 @@ class _Call:
                 ("argument", part),
                 ("cotangent", flatten(ct)[1]),
                 "custom_vjp",
-                f"let bwd of {self.owner.signature.where} return the argument's containers",
+                f"let bwd of {self.signature.where} return the argument's containers",
             )
         return out
 
@@ -585,7 +586,7 @@ class _Call:
             raise ShapeError(
                 f"bwd's cotangent of {self._leaf(k)} must have its shape",
                 op="custom_vjp",
-                function=self.owner.signature.where,
+                function=self.signature.where,
                 argument=want,
                 cotangent=have,
             )
@@ -595,14 +596,14 @@ class _Call:
             raise DtypeError(
                 f"bwd's cotangent of {self._leaf(k)} is complex, the argument is not",
                 op="custom_vjp",
-                function=self.owner.signature.where,
+                function=self.signature.where,
                 argument=want,
                 cotangent=have,
             )
         return convert_element_type(ct, want.dtype)
 
     def _names(self) -> list[str]:
-        return self.owner.signature.names(self.total)
+        return self.signature.names(self.total)
 
     def _leaf(self, k: int) -> str:
         parts = self.shape.children()
@@ -620,9 +621,7 @@ class _Call:
                 raise self._error(f"{what}{' at ' + place if place else ''} is not an array", got=x)
 
     def _error(self, summary: str, **given: Any) -> ArgumentTypeError:
-        return ArgumentTypeError(
-            summary, op="custom_vjp", function=self.owner.signature.where, **given
-        )
+        return ArgumentTypeError(summary, op="custom_vjp", function=self.signature.where, **given)
 
 
 __all__ = [
