@@ -7,7 +7,7 @@ import pytest
 
 import plait as jax
 import plait.numpy as jnp
-from plait import lax
+from plait import lax, random
 from plait.core.check import check_program
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from plait.regions.scan import scan_p
@@ -92,12 +92,13 @@ def test_scan_over_dtypes():
 
 
 def test_scan_over_random_keys():
-    keys = jax.random.split(jax.random.key(0), 3) if hasattr(jax, "random") else None
-    if keys is None:
-        pytest.skip("no random yet")
-    _, ys = lax.scan(lambda c, k: (k, jax.random.normal(c)), keys[0], keys)
-    want = [jax.random.normal(k) for k in (keys[0], keys[0], keys[1])]
+    keys = random.split(random.key(0), 3)
+    last, ys = lax.scan(lambda c, k: (k, random.normal(c)), keys[0], keys)
+    want = [random.normal(k) for k in (keys[0], keys[0], keys[1])]
     np.testing.assert_allclose(ys, want, rtol=1e-6)
+    np.testing.assert_array_equal(random.key_data(last), random.key_data(keys[2]))
+    out = jax.vmap(lambda k, p: lax.cond(p, lambda: k, lambda: keys[0]))(keys, np.arange(3) > 0)
+    np.testing.assert_array_equal(random.key_data(out), random.key_data(keys))
 
 
 def test_scan_carries_take_the_type_of_the_body():
