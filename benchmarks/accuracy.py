@@ -57,6 +57,15 @@ def _odd(function):
     return lambda x: np.where(x == 0, x, function(x))
 
 
+def _gammaln(x):
+    # inf at -inf, as C and JAX have it.
+    return np.where(x == -np.inf, np.inf, scipy.special.gammaln(x))
+
+
+def _psi(x):
+    return np.where(x == 0, -np.inf, scipy.special.digamma(x))
+
+
 FUNCTIONS: dict[str, Function] = {
     "sin": Function(np.sin, mpmath.sin),
     "cos": Function(np.cos, mpmath.cos),
@@ -71,7 +80,7 @@ FUNCTIONS: dict[str, Function] = {
     "log": Function(np.log, mpmath.log, 0, 8),
     "log2": Function(np.log2, lambda x: mpmath.log(x, 2), 0, 8),
     "log1p": Function(np.log1p, mpmath.log1p, -1, 8),
-    "pow": Function(np.power, mpmath.power, 0, 10, operands=2),
+    "pow": Function(np.power, lambda x, y: mpmath.re(mpmath.power(x, y)), 0, 10, operands=2),
     "sqrt": Function(np.sqrt, mpmath.sqrt, 0, 8),
     "rsqrt": Function(lambda x: 1 / np.sqrt(x), lambda x: 1 / mpmath.sqrt(x), 0, 8),
     "cbrt": Function(np.cbrt, lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x))),
@@ -85,8 +94,8 @@ FUNCTIONS: dict[str, Function] = {
     "erf": Function(scipy.special.erf, mpmath.erf, -4, 4),
     "erfc": Function(scipy.special.erfc, mpmath.erfc, -4, 9),
     "erf_inv": Function(_odd(scipy.special.erfinv), mpmath.erfinv, -1, 1),
-    "lgamma": Function(scipy.special.gammaln, lambda x: mpmath.re(mpmath.loggamma(x)), 0, 8),
-    "digamma": Function(scipy.special.digamma, mpmath.digamma, 0, 8),
+    "lgamma": Function(_gammaln, lambda x: mpmath.re(mpmath.loggamma(x)), 0, 8),
+    "digamma": Function(_psi, mpmath.digamma, 0, 8),
     "bessel_i0e": Function(scipy.special.i0e, lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(0, x)),
     "bessel_i1e": Function(
         _odd(scipy.special.i1e), lambda x: mpmath.exp(-abs(x)) * mpmath.besseli(1, x)
@@ -125,17 +134,21 @@ def exact(name: str, xs: list[np.ndarray]) -> np.ndarray:
     function = FUNCTIONS[name]
     with np.errstate(all="ignore"):
         y = function.wide(*(x.astype(np.float64) for x in xs))
-    if xs[0].dtype != np.float64:
+    if xs[0].dtype != np.float64:  # float64 is exact enough
         return y
+    ordinary = np.isfinite(y) & (y != 0)
+    for x in xs:
+        # mpmath knows no signed zeros, which the second operand of atan2 asks for.
+        ordinary &= np.isfinite(x) & ((x != 0) | (len(xs) == 1))
     with mpmath.workdps(50):
         # Where float64's own answer is finite, the exact one in two parts, high and low.
         parts = np.zeros((2, y.size))
-        for k in np.flatnonzero(np.isfinite(y) & (y != 0)):
+        for k in np.flatnonzero(ordinary):
             number = function.exact(*(mpmath.mpf(float(x[k])) for x in xs))
             parts[0, k] = float(number)
             parts[1, k] = float(number - mpmath.mpf(parts[0, k]))
     longer = parts[0].astype(np.longdouble) + parts[1].astype(np.longdouble)
-    return np.where(np.isfinite(y) & (y != 0), longer, y)
+    return np.where(ordinary, longer, y)
 
 
 def ulps(y: np.ndarray, want: np.ndarray) -> np.ndarray:

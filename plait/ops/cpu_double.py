@@ -49,21 +49,23 @@ _TWO_OVER_PI = int(
     16,
 )
 _BITS = 1280
-# x times 2/π is needed modulo 4, to 2^-116. Numbers from 2^e on are multiples of 2^(e - 52): the bits
-# of 2/π from weight 2^(54 - e) on are left out. What remains, in chunks of 26 bits and one of 53,
-# serves 13 exponents. Row 0 serves all numbers below 2^54 and 13 exponents more.
+# x times 2/π is needed modulo 4, to 2^-116. Numbers from 2^e on are multiples of 2^(e - 52): the
+# bits of 2/π from weight 2^(54 - e) on are left out. What remains, in chunks of 26 bits and one of
+# 53, serves 13 exponents. Row 0 serves all numbers below 2^54 and 13 exponents more.
 _STEP, _FIRST = 13, 54
 _CHUNKS = (26, 26, 26, 26, 26, 53)
+_SCALE = 200  # rows after the first are scaled up, lest their last chunks be subnormal
 
 
 def _row(start: int) -> list[float]:
-    start = min(start, 0)
+    """The chunks of 2/π from below weight 2^start."""
+    scaled, start = start < 0, min(start, 0)
     rest = _TWO_OVER_PI % (1 << (_BITS + start))
     row = []
     for width in _CHUNKS:
         start -= width
         unit = 1 << (_BITS + start)
-        row.append(math.ldexp(rest // unit, start))
+        row.append(math.ldexp(rest // unit, start + (_SCALE if scaled else 0)))
         rest %= unit
     return row
 
@@ -73,22 +75,25 @@ _TABLE = np.array([_row(54 - e) for e in range(_FIRST, 1024, _STEP)]).T
 
 def _look_up(m: HloMath, table: np.ndarray, index: Term) -> Term:
     """table[index], element by element, index int32."""
+    # With two axes at least: XLA fuses a gather used more than once if its table has fewer axes.
+    shape = index.shape + (1,) * max(0, 2 - len(index.shape))
     operand = m.b.constant(table)
     numbers = (
         "#stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], "
-        f"index_vector_dim = {len(index.shape)}>"
+        f"index_vector_dim = {len(shape)}>"
     )
     attributes = f"dimension_numbers = {numbers}, slice_sizes = array<i64: 1>"
-    out = ArrayType(index.shape, operand.dtype)
-    return m.term(m.b.op("gather", (operand, index.value), out, attributes))
+    operands = (operand, m.b.reshape(index.value, shape))
+    found = m.b.op("gather", operands, ArrayType(shape, operand.dtype), attributes)
+    return m.term(m.b.reshape(found, index.shape))
 
 
 def _quarter_turns(m: HloMath, x: Term) -> tuple[Term, Term, Term]:
     """x as (n + f) quarter turns: n int32, modulo 4; f, in [-1/2, 1/2], a sum of two float64."""
-    exponent = ((x.view(_U64) >> 52) & 0x7FF).astype(_I32) - 1023
-    row = m.maximum(exponent - _FIRST, 0).astype(_F64) * ((1.0 + 1e-9) / _STEP)
-    row = row.astype(_I32)
+    exponent = ((x.view(_U64) >> 52) & 0x7FF).astype(_I32) - (1023 + _FIRST)
+    row = (m.maximum(exponent, 0).astype(_F64) * ((1.0 + 1e-9) / _STEP)).astype(_I32)
     c = [_look_up(m, column, row) for column in _TABLE]
+    x = x * m.where(exponent < _STEP, m.full_like(x, 1.0), 2.0**-_SCALE)
     high = _upper(x, 26)
     low = x - high
     n = m.full_like(x, 0.0)
@@ -256,7 +261,8 @@ def atanh64(m: HloMath, x: Term) -> Term:
     size = abs(x)
     inside = m.where(size < 1.0, size, 0.0)
     twice = inside + inside
-    y = _log1p(m, m.where(inside < 0.5, twice + twice * inside / (1.0 - inside), twice / (1.0 - inside)))
+    quotient = twice * (1.0 / (1.0 - inside))
+    y = _log1p(m, m.where(inside < 0.5, twice + quotient * inside, quotient))
     y = m.where(size < 2.0**-28, x, _with_sign(y * 0.5, x))
     edge = m.where(size == 1.0, _with_sign(m.full_like(x, math.inf), x), math.nan)
     return m.where(size < 1.0, y, edge)
@@ -267,7 +273,8 @@ def atanh64(m: HloMath, x: Term) -> Term:
 
 def cbrt64(m: HloMath, x: Term) -> Term:
     """The cube root."""
-    d = abs(x)
+    tiny = abs(x) < 2.0**-900
+    d = abs(x) * m.where(tiny, m.full_like(x, 2.0**300), 1.0)
     # As for float32; then a step from a value of 26 bits, whose square is exact (fdlibm's s_cbrt).
     third = (d.view(_U64) >> 32).astype(_I32).astype(_F64) * (1.0 / 3.0) + 715094163.0
     r = (third.astype(_I32).astype(_U64) << 32).view(_F64)
@@ -275,8 +282,9 @@ def cbrt64(m: HloMath, x: Term) -> Term:
         cube = r * r * r
         r = r * ((cube * 0.25 + d * 0.5) / (cube * 0.5 + d * 0.25))
     r = _upper(r, 26)
-    t = d / (r * r)
+    t = d * (1.0 / (r * r))
     r = r + r * ((t - r) / (r + r + t))
+    r = r * m.where(tiny, m.full_like(x, 2.0**-100), 1.0)
     return m.where((d > 0.0) & (d < math.inf), _with_sign(r, x), x)
 
 

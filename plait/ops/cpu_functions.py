@@ -31,20 +31,35 @@ _TINY = 2.0**-126  # the smallest normal float32
 _SIGN, _INFINITY = -(2**31), 0x7F800000  # the sign bit, and the bits of infinity
 
 
-def lowering(usual: str | Callable[..., Any], formula: Callable[..., Term]) -> Callable[..., Any]:
-    """A `cpu` rule: formula(m, *terms) for float32 and narrower floats; float64 and complex numbers
-    are lowered as usual.
+def lowering(
+    usual: str | Callable[..., Any],
+    formula: Callable[..., Term],
+    double: Callable[..., Term] | None = None,
+) -> Callable[..., Any]:
+    """A `cpu` rule: formula(m, *terms) for float32 and narrower floats, double(m, *terms) for
+    float64 if given; what is left is lowered as usual.
     """
 
     def lower(b: Any, *xs: Any) -> Any:
-        dtype = xs[0].dtype
+        dtype, m = xs[0].dtype, HloMath(b)
+        if dtype == _F64 and double is not None:
+            return double(m, *map(m.term, xs)).value
         if dtype == _F64 or dtype in dtypes.COMPLEX:
             if isinstance(usual, str):
                 return b.op(usual, xs, ArrayType(xs[0].shape, dtype))
             return usual(b, *xs)
-        m = HloMath(b)
         y = formula(m, *(m.term(x).astype(_F32) for x in xs))
         return b.convert(y.value, dtype)
+
+    return lower
+
+
+def double_only(usual: str, double: Callable[..., Term]) -> Callable[..., Any]:
+    """A `cpu` rule: double(m, x) for float64, XLA's op for all other dtypes."""
+
+    def lower(b: Any, x: Any) -> Any:
+        m = HloMath(b)
+        return double(m, m.term(x)).value if x.dtype == _F64 else b.unary(usual, x)
 
     return lower
 

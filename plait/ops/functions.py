@@ -19,7 +19,8 @@ from plait.core.primitive import LinearOperand, Primitive, register, zeros_like
 from plait.core.sample import complex_, integers, positive
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
-from plait.ops import cpu_functions
+from plait.hlo.formula import HloMath
+from plait.ops import cpu_double, cpu_functions
 from plait.ops.arithmetic import add, convert_element_type, div, integer_pow, mul, neg, sub
 from plait.ops.compare import eq, ge, select
 from plait.ops.elementwise import Elementwise, binary, unary
@@ -54,7 +55,21 @@ exp = unary(
 
 
 def _lower_exp2(b: Any, x: Any) -> Any:
-    return b.unary("exponential", b.mul(x, b.full_like(x, math.log(2.0))))
+    if x.dtype in COMPLEX:
+        return b.unary("exponential", b.mul(x, b.full_like(x, math.log(2.0))))
+    # The whole part goes into the exponent, so that whole powers are exact.
+    double = x.dtype == dtypes.float64
+    bits, bias, integer = (52, 1023, dtypes.int64) if double else (23, 127, dtypes.int32)
+    limit = 2.0 * (bias - 1)
+    m = HloMath(b)
+    wide_x = m.term(x).astype(dtypes.float64 if double else dtypes.float32)
+    wide_x = m.minimum(m.maximum(wide_x, -limit), limit)
+    whole = m.rint(wide_x)
+    y = m.exp((wide_x - whole) * math.log(2.0))
+    n = whole.astype(dtypes.int32)
+    for part in (n >> 1, n - (n >> 1)):  # each a normal power of 2
+        y = y * ((part.astype(integer) + bias) << bits).view(y.dtype)
+    return b.convert(y.value, x.dtype)
 
 
 exp2 = unary(
@@ -85,6 +100,7 @@ log = unary(
     accepts=INEXACT,
     numpy=wide(np.log),
     hlo="log",
+    cpu=cpu_functions.double_only("log", cpu_double.log64),
     jvp=lambda y, x, t: div(t, x),
     samples=[positive(2, 3), complex_(3)],
 )
@@ -111,6 +127,7 @@ log1p = unary(
     accepts=INEXACT,
     numpy=wide(np.log1p),
     hlo="log_plus_one",
+    cpu=cpu_functions.double_only("log_plus_one", cpu_double.log1p64),
     jvp=lambda y, x, t: div(t, add(x, 1.0)),
     samples=[sample.real(2, 3, low=-0.9, high=2.0), complex_(3)],
 )
@@ -145,7 +162,7 @@ sin = unary(
     accepts=INEXACT,
     numpy=wide(np.sin),
     hlo="sine",
-    cpu=cpu_functions.lowering("sine", cpu_functions.sin32),
+    cpu=cpu_functions.lowering("sine", cpu_functions.sin32, cpu_double.sin64),
     jvp=lambda y, x, t: mul(t, cos(x)),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -156,7 +173,7 @@ cos = unary(
     accepts=INEXACT,
     numpy=wide(np.cos),
     hlo="cosine",
-    cpu=cpu_functions.lowering("cosine", cpu_functions.cos32),
+    cpu=cpu_functions.lowering("cosine", cpu_functions.cos32, cpu_double.cos64),
     jvp=lambda y, x, t: mul(t, neg(sin(x))),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -167,7 +184,7 @@ tan = unary(
     accepts=INEXACT,
     numpy=wide(np.tan),
     hlo="tan",
-    cpu=cpu_functions.lowering("tan", cpu_functions.tan32),
+    cpu=cpu_functions.lowering("tan", cpu_functions.tan32, cpu_double.tan64),
     jvp=lambda y, x, t: mul(t, add(integer_pow(y, 2), 1.0)),
     samples=[sample.real(2, 3, low=-1.4, high=1.4), complex_(3)],
 )
@@ -178,7 +195,7 @@ asin = unary(
     accepts=INEXACT,
     numpy=wide(np.arcsin),
     hlo=_chlo("asin"),
-    cpu=cpu_functions.lowering(_chlo("asin"), cpu_functions.asin32),
+    cpu=cpu_functions.lowering(_chlo("asin"), cpu_functions.asin32, cpu_double.asin64),
     jvp=lambda y, x, t: mul(t, rsqrt(_one_minus_square(x))),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -189,7 +206,7 @@ acos = unary(
     accepts=INEXACT,
     numpy=wide(np.arccos),
     hlo=_chlo("acos"),
-    cpu=cpu_functions.lowering(_chlo("acos"), cpu_functions.acos32),
+    cpu=cpu_functions.lowering(_chlo("acos"), cpu_functions.acos32, cpu_double.acos64),
     jvp=lambda y, x, t: mul(t, neg(rsqrt(_one_minus_square(x)))),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -200,7 +217,7 @@ atan = unary(
     accepts=INEXACT,
     numpy=wide(np.arctan),
     hlo=_chlo("atan"),
-    cpu=cpu_functions.lowering(_chlo("atan"), cpu_functions.atan32),
+    cpu=cpu_functions.lowering(_chlo("atan"), cpu_functions.atan32, cpu_double.atan64),
     jvp=lambda y, x, t: div(t, add(integer_pow(x, 2), 1.0)),
     samples=[sample.real(2, 3), complex_(3, scale=0.7)],
 )
@@ -227,7 +244,7 @@ atan2 = binary(
     accepts=INEXACT,
     numpy=wide(_atan2),
     hlo="atan2",
-    cpu=cpu_functions.lowering("atan2", cpu_functions.atan2_32),
+    cpu=cpu_functions.lowering("atan2", cpu_functions.atan2_32, cpu_double.atan2_64),
     jvp=(
         lambda z, x, y, t: mul(t, _over_squares(y, x, y)),
         lambda z, x, y, t: mul(t, _over_squares(neg(x), x, y)),
@@ -247,7 +264,7 @@ sinh = unary(
     accepts=INEXACT,
     numpy=wide(np.sinh),
     hlo=_chlo("sinh"),
-    cpu=cpu_functions.lowering(_chlo("sinh"), cpu_functions.sinh32),
+    cpu=cpu_functions.lowering(_chlo("sinh"), cpu_functions.sinh32, cpu_double.sinh64),
     jvp=lambda y, x, t: mul(t, cosh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -258,7 +275,7 @@ cosh = unary(
     accepts=INEXACT,
     numpy=wide(np.cosh),
     hlo=_chlo("cosh"),
-    cpu=cpu_functions.lowering(_chlo("cosh"), cpu_functions.cosh32),
+    cpu=cpu_functions.lowering(_chlo("cosh"), cpu_functions.cosh32, cpu_double.cosh64),
     jvp=lambda y, x, t: mul(t, sinh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -302,7 +319,7 @@ atanh = unary(
     accepts=INEXACT,
     numpy=wide(np.arctanh),
     hlo=_chlo("atanh"),
-    cpu=cpu_functions.lowering(_chlo("atanh"), cpu_functions.atanh32),
+    cpu=cpu_functions.lowering(_chlo("atanh"), cpu_functions.atanh32, cpu_double.atanh64),
     jvp=lambda y, x, t: div(t, _one_minus_square(x)),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -335,7 +352,7 @@ cbrt = unary(
     accepts=FLOAT,
     numpy=wide(np.cbrt),
     hlo="cbrt",
-    cpu=cpu_functions.lowering("cbrt", cpu_functions.cbrt32),
+    cpu=cpu_functions.lowering("cbrt", cpu_functions.cbrt32, cpu_double.cbrt64),
     jvp=lambda y, x, t: mul(t, div(1.0 / 3.0, integer_pow(y, 2))),
     samples=[sample.real(2, 3)],
 )

@@ -237,14 +237,14 @@ def _log_ratio(m: Any, difference: Any, base: Any, ratio: Any) -> Any:
 
 
 def _log_gamma_density(m: Any, a: Any, x: Any) -> Any:
-    """a log x - x - lgamma(a); for large a without subtracting large numbers."""
-    plain = a * m.log(x) - x - m.lgamma(a)
+    """a log x - x - lgamma(a + 1); for large a without subtracting large numbers."""
+    plain = a * m.log(x) - x - m.lgamma(a + 1.0)
     large = m.maximum(a, 10.0)
     difference = x - large
     stirling = (
         large * _log_ratio(m, difference, large, x / large)
         - difference
-        + 0.5 * m.log(large / (2 * math.pi))
+        - 0.5 * m.log(large * (2 * math.pi))
         - _stirling(m, large)
     )
     return m.where(a >= 10.0, stirling, plain)
@@ -327,26 +327,26 @@ def _gamma_edges(m: Any, a: Any, x: Any, inside: Any, y: Any, at_zero: float) ->
 def _igamma(m: Any, a: Any, x: Any) -> Any:
     inside, safe_a, safe_x, by_series, s, _, f, _ = _gamma_parts(m, a, x)
     density = m.exp(_log_gamma_density(m, safe_a, safe_x))
-    y = m.where(by_series, s * density / safe_a, 1.0 - f * density)
+    y = m.where(by_series, s * density, 1.0 - f * safe_a * density)
     return _gamma_edges(m, a, x, inside, y, 0.0)
 
 
 def _igammac(m: Any, a: Any, x: Any) -> Any:
     inside, safe_a, safe_x, by_series, s, _, f, _ = _gamma_parts(m, a, x)
     density = m.exp(_log_gamma_density(m, safe_a, safe_x))
-    y = m.where(by_series, 1.0 - s * density / safe_a, f * density)
+    y = m.where(by_series, m.maximum(1.0 - s * density, 0.0), f * safe_a * density)
     return _gamma_edges(m, a, x, inside, y, 1.0)
 
 
 def _igamma_slope(m: Any, a: Any, x: Any) -> tuple[Any, ...]:
-    """The derivative of igamma by a, divided by the density x^a e^-x / Γ(a)."""
+    """The derivative of igamma by a, divided by the density x^a e^-x / Γ(a + 1)."""
     inside, a, x, by_series, s, ds, f, df = _gamma_parts(m, a, x)
     # ψ(a + 1) = ψ(a) + 1/a; log x - ψ(a) alone would lose a small a in 1/a.
     log_x, psi = m.log(x), m.digamma(a + 1.0)
     y = m.where(
         by_series,
-        (s * (log_x - psi) + ds) / a,
-        -(f * (log_x - psi + 1.0 / a) + df),
+        s * (log_x - psi) + ds,
+        -(f * (log_x - psi + 1.0 / a) + df) * a,
     )
     return inside, a, x, y
 
@@ -360,9 +360,9 @@ def _igamma_grad_a(m: Any, a: Any, x: Any) -> Any:
 
 def _random_gamma_grad(m: Any, a: Any, x: Any) -> Any:
     # A sample x of the gamma distribution holds P(a, x) constant: dx/da = -(dP/da) / (dP/dx), and
-    # x dP/dx is the density that the slope was divided by.
-    inside, _, safe_x, slope = _igamma_slope(m, a, x)
-    y = m.where(inside, -slope * safe_x, math.nan)
+    # x dP/dx is a times the density that the slope was divided by.
+    inside, safe_a, safe_x, slope = _igamma_slope(m, a, x)
+    y = m.where(inside, -slope * (safe_x / safe_a), math.nan)
     return m.where((x == 0.0) & (a > 0.0), 0.0, y)
 
 
