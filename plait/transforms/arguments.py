@@ -5,9 +5,9 @@ One normaliser for all transformations. Nothing here runs on a warm call of jit 
 
 from __future__ import annotations
 
-import functools
 import inspect
 import operator
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -36,23 +36,25 @@ def check_callable(fun: Any, op: str) -> None:
         raise ArgumentTypeError("generator functions cannot be transformed", op=op, function=fun)
 
 
-@functools.lru_cache(maxsize=1024)
-def _cached_signature(fun: Callable[..., Any]) -> inspect.Signature | None:
-    try:
-        return inspect.signature(fun)
-    except (ValueError, TypeError):
-        return None
+# Weak: a signature must not keep a user's function, and what that holds, alive.
+_signatures: weakref.WeakKeyDictionary[Any, inspect.Signature | None] = weakref.WeakKeyDictionary()
 
 
 def signature_of(fun: Callable[..., Any]) -> inspect.Signature | None:
     """The signature of a function, or None if Python does not know it."""
     try:
-        return _cached_signature(fun)
-    except TypeError:  # not hashable
-        try:
-            return inspect.signature(fun)
-        except (ValueError, TypeError):
-            return None
+        return _signatures[fun]
+    except (KeyError, TypeError):  # not asked before; neither hashable nor weakly referable
+        pass
+    try:
+        found = inspect.signature(fun)
+    except (ValueError, TypeError):
+        found = None
+    try:
+        _signatures[fun] = found
+    except TypeError:
+        return found
+    return found
 
 
 def positional_names(fun: Callable[..., Any], count: int) -> list[str]:
