@@ -445,7 +445,7 @@ def _extreme(name: str, doc: str, numpy: Callable[..., Any], direction: str) -> 
         ),
         samples=[
             (real(2, 3), real(2, 3)[:, ::-1] + 0.1),
-            (real(3), real()),
+            (real(3), 0.1 + real()),
             (integers(7), integers(7)[::-1].copy()),
             (booleans(4), np.array([True, True, False, False])),
             (complex_(3), complex_(3)[::-1] + 0.1),

@@ -253,7 +253,8 @@ def _weight(x: Any, y: Any) -> Any:
     least = full(type_of(x).shape, -np.inf, type_of(x).dtype)
     zero = full(type_of(x).shape, 0, type_of(x).dtype)
     nothing = compare.eq(x, least)
-    return compare.select(nothing, zero, exp(sub(compare.select(nothing, zero, x), y)))
+    # exp sees 0 there, not -inf - y: derivatives of what select leaves out must be finite too.
+    return compare.select(nothing, zero, exp(compare.select(nothing, zero, sub(x, y))))
 
 
 class AffineScan(Primitive):

@@ -173,9 +173,9 @@ def _unique_samples():
     yield (real(4, 3), outside, real(4, 2)), _params(_ROWS, mode=DROP, unique=True)
     together = ScatterDimensionNumbers((2,), (1,), (1,), (0,), (0,))
     indices = np.array([[[0], [2]], [[3], [1]]], np.int64)
-    yield (real(2, 4, 3), indices, real(2, 2, 3)), _params(together, unique=True)
+    yield (real(2, 4, 3), indices, real(2, 2, 3, low=-1.9)), _params(together, unique=True)
     whole = ScatterDimensionNumbers((1,), (), ())
-    yield (real(3), np.zeros((1, 0), np.int32), real(1, 3)), _params(whole, unique=True)
+    yield (real(3), np.zeros((1, 0), np.int32), real(1, 3, low=-1.9)), _params(whole, unique=True)
 
 
 def _samples():
