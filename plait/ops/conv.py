@@ -22,6 +22,7 @@ from plait.ops.dot import (
     preferred_dtype,
     product_dtype,
     result_dtype,
+    to_result,
 )
 from plait.ops.slices import ints
 from plait.ops.window_shape import Window, padding_pairs, padtype_to_pads, windows_of
@@ -134,9 +135,10 @@ class ConvGeneralDilated(Primitive):
         (out,) = b.result_types
         if 0 in out.shape or 0 in lhs.shape or 0 in rhs.shape:
             return b.full(out.shape, 0, out.dtype)
-        wide = compute_dtype(b.platform, lhs.dtype, rhs.dtype, out.dtype)
-        carried = wide if b.platform == "cpu" else out.dtype
         spec = params["dimension_numbers"]
+        terms = rhs.type.size // rhs.shape[spec.rhs_spec[0]]
+        wide = compute_dtype(b.platform, lhs.dtype, rhs.dtype, out.dtype, terms)
+        carried = wide if b.platform == "cpu" or out.dtype in dtypes.BOOL else out.dtype
         conv = Conv(
             params["window_strides"],
             params["padding"],
@@ -152,7 +154,7 @@ class ConvGeneralDilated(Primitive):
         y = lower_convolution(
             b, b.convert(lhs, wide), b.convert(rhs, wide), out.shape, carried, conv
         )
-        return b.convert(y, out.dtype)
+        return to_result(b, y, out.dtype)
 
     def samples(self):
         def numbers(lhs: str, rhs: str, out: str) -> ConvDimensionNumbers:

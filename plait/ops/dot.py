@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -183,22 +184,50 @@ def result_dtype(lhs: ArrayType, rhs: ArrayType, preferred: Any) -> Any:
     return preferred
 
 
-def compute_dtype(platform: str, lhs: Any, rhs: Any, result: Any) -> Any:
+def compute_dtype(platform: str, lhs: Any, rhs: Any, result: Any, terms: int = 2**63) -> Any:
     """The dtype both operands get before they are multiplied; a device's own mixed forms are kept.
 
-    XLA:CPU multiplies float32, float64, complex and integers of 32 and 64 bits well. Shorter floats
-    are exact in float32, where the sums are carried and rounded once.
+    XLA:CPU multiplies float32, float64 and complex numbers well. Shorter floats are exact in
+    float32, where the sums are carried and rounded once. Sums of so many terms of short integers
+    are exact in floats, which are multiplied much faster (512x512: int8 112 ms, int32 9 ms, float64
+    5 ms, float32 1 ms).
     """
     common = product_dtype(lhs, rhs)
+    integral = dtypes.INTEGER | dtypes.BOOL
     if platform == "cpu":
-        if result in dtypes.INTEGER and common in dtypes.INTEGER | dtypes.BOOL:
+        if result in dtypes.INTEGER and common in integral:
+            largest = terms * _magnitude(lhs) * _magnitude(rhs)
+            if largest <= 2**24:
+                return dtypes.float32
+            if largest <= 2**53:
+                return dtypes.float64
             return result
+        if result in dtypes.BOOL and common in dtypes.BOOL:
+            # Whether a product of booleans is not zero: float32 finds it much faster than logic.
+            return dtypes.float32
         common = product_dtype(common, result) if result not in dtypes.BOOL else common
         if common in dtypes.FLOAT and common.itemsize <= 2:
             return dtypes.float32
-    elif common in dtypes.INTEGER | dtypes.BOOL and result in dtypes.INEXACT:
+    elif common in dtypes.BOOL:
+        return dtypes.float32 if result in dtypes.BOOL else result
+    elif common in integral and result in dtypes.INEXACT:
         return result
     return common
+
+
+def _magnitude(dtype: Any) -> int:
+    return (
+        1 if dtype in dtypes.BOOL else int(-min(dtypes.iinfo(dtype).min, -dtypes.iinfo(dtype).max))
+    )
+
+
+def to_result(b: Any, y: Any, dtype: Any) -> Any:
+    """A product in the dtype of its result: bool is whether it is not zero, integers wrap."""
+    if dtype in dtypes.BOOL and y.dtype not in dtypes.BOOL:
+        return b.compare("NE", y, b.full_like(y, 0))
+    if dtype in dtypes.INTEGER and y.dtype in dtypes.FLOAT:
+        y = b.convert(y, dtypes.int32 if y.dtype == dtypes.float32 else dtypes.int64)
+    return b.convert(y, dtype)
 
 
 def _free(ndim: int, *used: Sequence[int]) -> tuple[int, ...]:
@@ -333,10 +362,8 @@ class DotGeneral(Primitive):
     def lower(self, b, lhs, rhs, *, dimension_numbers, precision, preferred_element_type):
         (lc, rc), (lb, rb) = dimension_numbers
         (out,) = b.result_types
-        wide = compute_dtype(b.platform, lhs.dtype, rhs.dtype, out.dtype)
-        if wide in dtypes.BOOL:
-            # Whether a product of booleans is not zero: float32 finds it much faster than logic.
-            wide = dtypes.float32
+        terms = math.prod(lhs.shape[a] for a in lc)
+        wide = compute_dtype(b.platform, lhs.dtype, rhs.dtype, out.dtype, terms)
         carried = wide if b.platform == "cpu" or out.dtype in dtypes.BOOL else out.dtype
         algorithm = algorithm_of(precision, lhs.dtype, rhs.dtype, out.dtype)
         if algorithm is None:
@@ -358,9 +385,7 @@ class DotGeneral(Primitive):
         if algorithm is not None:
             attributes += _algorithm_text(algorithm)
         y = b.op("dot_general", (left, right), ArrayType(out.shape, carried), attributes)
-        if out.dtype in dtypes.BOOL and carried not in dtypes.BOOL:
-            return b.compare("NE", y, b.full_like(y, 0))
-        return b.convert(y, out.dtype)
+        return to_result(b, y, out.dtype)
 
     def samples(self):
         plain = {"precision": None, "preferred_element_type": None}

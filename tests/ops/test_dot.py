@@ -140,6 +140,32 @@ def test_preferred_element_type():
         lax.dot(f32(3).astype(np.int32), f32(3).astype(np.int32), preferred_element_type=np.int16)
 
 
+@pytest.mark.parametrize("n", [3, 700, 3000])
+@pytest.mark.parametrize(
+    "dtype, preferred",
+    [
+        (np.int8, None),
+        (np.uint8, None),
+        (np.int8, np.int32),
+        (np.int16, None),
+        (np.int16, np.int32),
+        (np.uint16, np.uint32),
+        (np.int32, None),
+        (np.bool_, np.int32),
+    ],
+)
+def test_integers_are_exact_and_wrap(dtype, preferred, n):
+    rng = np.random.default_rng(0)
+    low, high = (0, 1) if dtype is np.bool_ else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    x = rng.choice([low, high], (2, n)).astype(dtype)
+    y = rng.integers(low, high, (n, 3), endpoint=True).astype(dtype)
+    got = np.asarray(lax.dot(x, y, preferred_element_type=preferred))
+    exact = np.array(x.astype(object) @ y.astype(object))
+    want = np.vectorize(lambda v: int(v) % 2**64, otypes=[np.uint64])(exact)
+    np.testing.assert_array_equal(got, want.astype(preferred or dtype))
+    assert got.dtype == np.dtype(preferred or dtype)
+
+
 def test_the_gradient_keeps_the_operands_dtypes():
     x, y = f32(3, 4).astype(BF16), f32(4, 2).astype(BF16)
 
