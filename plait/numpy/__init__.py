@@ -7,7 +7,7 @@ import math as _math
 
 import numpy as _np
 
-import plait.numpy.operators  # noqa: F401 - gives Array and Tracer their operators
+import plait.numpy.operators
 from plait.numpy import linalg
 from plait.numpy.contraction import (
     convolve,

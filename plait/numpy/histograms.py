@@ -21,6 +21,7 @@ from plait.numpy.promotion import (
     known,
     promote_dtypes,
     static_int,
+    to_inexact,
     value,
 )
 from plait.numpy.searching import searchsorted
@@ -161,6 +162,7 @@ def histogramdd(
     zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), shape)
     counts = At(zeros)[tuple(places)].add(w, mode="drop")
     if density:
+        counts = to_inexact("histogramdd", counts)
         total = reduction.sum(counts)
         for k, e in enumerate(edges):
             sizes = [1] * ndim

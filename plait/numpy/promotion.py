@@ -418,8 +418,7 @@ def static_int(n: Any, op: str, name: str) -> int:
     try:
         return operator.index(n)
     except PlaitError as error:
-        error.op = error.op or op
-        error.given.setdefault("argument", name)
+        error.given.setdefault("needed_as", f"{name} of {op}")
         raise
     except TypeError:
         raise ArgumentTypeError(f"{name} must be made of ints", op=op, given=n) from None

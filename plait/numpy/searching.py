@@ -241,7 +241,10 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     In a trace their number is not known: `size` fixes it, fill_value (0, or one for each axis)
     stands in what is left over.
     """
-    a = value("nonzero", a)
+    return _nonzero("nonzero", value("nonzero", a), size, fill_value)
+
+
+def _nonzero(op: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:
     if not a.ndim:
         a = ops.reshape(a, (1,))
     if size is None:
@@ -249,16 +252,16 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         if host is None:
             raise ConcretizationTypeError(
                 "the number of elements that are not 0 is not known in a trace",
-                op="nonzero",
+                op=op,
                 a=a,
                 fix="give size=, or use jnp.where(condition, x, y)",
             )
         return tuple(constant(p.astype(np.int32)) for p in np.nonzero(host))
-    size = static_int(size, "nonzero", "size")
+    size = static_int(size, op, "size")
     mask = ravel(a if a.dtype in BOOL else ufuncs.not_equal(a, 0))
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
     if len(fills) != a.ndim:
-        raise ArgumentError("needs one fill value for each axis", op="nonzero", a=a)
+        raise ArgumentError("needs one fill value for each axis", op=op, a=a)
     place, count = packed_positions(mask, size)
     there = ufuncs.less(iota_p.bind(shape=(size,), dtype=dtypes.int32, axis=0), count)
     result, stride = [], a.size
@@ -287,13 +290,13 @@ def packed_positions(mask: Any, size: int) -> tuple[Any, Any]:
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The positions in the flattened array of the elements that are not 0."""
-    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
+    return _nonzero("flatnonzero", ravel(a), size, fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     """The positions of the elements that are not 0, one row each."""
     a = value("argwhere", a)
-    found = nonzero(a, size=size, fill_value=fill_value)
+    found = _nonzero("argwhere", a, size, fill_value)
     if not a.ndim:
         return ops.reshape(stack(found, -1), (found[0].size, 1))[:, :0]
     return stack(found, -1)
