@@ -8,6 +8,7 @@ import math as _math
 import numpy as _np
 
 import plait.numpy.operators
+import plait.numpy.ufunc_methods
 from plait.numpy import linalg
 from plait.numpy.contraction import (
     convolve,
@@ -224,12 +225,10 @@ from plait.numpy.polynomials import (
     polyadd,
     polyder,
     polydiv,
-    polyfit,
     polyint,
     polymul,
     polysub,
     polyval,
-    roots,
 )
 from plait.numpy.promotion import (
     broadcast_shapes,
@@ -768,7 +767,6 @@ __all__ = [
     "polyadd",
     "polyder",
     "polydiv",
-    "polyfit",
     "polyint",
     "polymul",
     "polysub",
@@ -799,7 +797,6 @@ __all__ = [
     "rint",
     "roll",
     "rollaxis",
-    "roots",
     "rot90",
     "round",
     "row_stack",

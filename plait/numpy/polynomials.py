@@ -11,10 +11,8 @@ from plait.core.dtypes import INEXACT
 from plait.errors import ArgumentError, ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.contraction import convolve
-from plait.numpy.creation import vander
 from plait.numpy.manipulation import atleast_1d, concatenate
 from plait.numpy.promotion import astype, constant, known, promote_dtypes, static_int, value
-from plait.numpy.reduction import sum as total
 from plait.ops import axes as ops
 from plait.ops.slices import pad, slice_in_dim
 
@@ -126,97 +124,12 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of the polynomial with the given zeros, of leading coefficient 1."""
     zeros = value("poly", seq_of_zeros)
-    zeros = zeros if zeros.dtype in INEXACT else astype(zeros, dtypes.default_float())
-    if zeros.ndim == 2:
-        from plait.ops.linalg import eigvals
-
-        zeros = eigvals(zeros)
-    zeros = atleast_1d(zeros)
+    zeros = atleast_1d(zeros if zeros.dtype in INEXACT else astype(zeros, dtypes.default_float()))
     if zeros.ndim != 1:
-        raise ShapeError("needs a vector or a square matrix", op="poly", seq_of_zeros=zeros)
+        raise ShapeError("needs a vector of zeros", op="poly", seq_of_zeros=zeros)
     p = constant(np.ones(1, zeros.dtype))
     for k in range(zeros.shape[0]):
         shifted = ufuncs.multiply(p, zeros[k])
         none = np.zeros((), p.dtype)
         p = ufuncs.subtract(pad(p, none, [(0, 1, 0)]), pad(shifted, none, [(1, 0, 0)]))
     return p
-
-
-def polyfit(
-    x: Any,
-    y: Any,
-    deg: int,
-    rcond: float | None = None,
-    full: bool = False,
-    w: Any = None,
-    cov: bool | str = False,
-) -> Any:
-    """The polynomial of degree deg that comes closest to the points, by least squares.
-
-    With full: (p, residuals, rank, singular values, rcond); with cov: (p, covariance of p).
-    """
-    from plait.ops.linalg import lstsq, pinv
-
-    deg = static_int(deg, "polyfit", "deg")
-    if deg < 0:
-        raise ArgumentError("needs deg >= 0", op="polyfit", deg=deg)
-    x, y = promote_dtypes("polyfit", (x, y))
-    if x.dtype not in INEXACT:
-        x, y = (astype(v, dtypes.default_float()) for v in (x, y))
-    if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
-        raise ShapeError("needs a vector x and as many y", op="polyfit", x=x, y=y)
-    rcond = x.shape[0] * float(dtypes.finfo(x.dtype).eps) if rcond is None else rcond
-    lhs, rhs = vander(x, deg + 1), y
-    if w is not None:
-        w = astype(value("polyfit", w), x.dtype)
-        lhs = ufuncs.multiply(lhs, ops.expand_dims(w, (1,)))
-        rhs = ufuncs.multiply(rhs, ops.expand_dims(w, (1,)) if rhs.ndim == 2 else w)
-    scale = ufuncs.functions.sqrt(total(ufuncs.square(lhs), 0))
-    scaled = ufuncs.true_divide(lhs, scale)
-    c, residuals, rank, s = lstsq(scaled, rhs, rcond)
-    c = ufuncs.true_divide(c, ops.expand_dims(scale, (1,)) if c.ndim == 2 else scale)
-    if full:
-        return c, residuals, rank, s, rcond
-    if not cov:
-        return c
-    inverse = pinv(scaled.T @ scaled)
-    inverse = ufuncs.true_divide(inverse, scale[:, None] * scale[None])
-    if cov == "unscaled":
-        return c, inverse
-    if x.shape[0] <= deg + 1:
-        raise ArgumentError("too few points for a covariance", op="polyfit", deg=deg)
-    rest = rhs - lhs @ c
-    factor = total(ufuncs.square(rest), 0) / (x.shape[0] - (deg + 1))
-    if y.ndim == 1:
-        return c, inverse * factor
-    return c, inverse[:, :, None] * factor
-
-
-def roots(p: Any, *, strip_zeros: bool = True) -> Any:
-    """The zeros of a polynomial, as eigenvalues of its companion matrix."""
-    from plait.ops.linalg import eigvals
-
-    p = atleast_1d(value("roots", p))
-    if p.ndim != 1:
-        raise ShapeError("the coefficients are a vector", op="roots", p=p)
-    p = p if p.dtype in INEXACT else astype(p, dtypes.default_float())
-    zeros_at_0 = 0
-    if strip_zeros:
-        host = known(p)
-        if host is None:
-            raise ArgumentError(
-                "stripping zeros needs known coefficients", op="roots", fix="strip_zeros=False"
-            )
-        places = np.nonzero(host)[0]
-        if not len(places):
-            return constant(np.zeros(0, dtypes.complex_of(p.dtype)))
-        zeros_at_0 = len(host) - 1 - int(places[-1])
-        p = p[int(places[0]) : int(places[-1]) + 1]
-    n = p.shape[0] - 1
-    kind = dtypes.complex_of(p.dtype)
-    none = constant(np.zeros(zeros_at_0, kind))
-    if n < 1:
-        return none
-    row = ufuncs.negative(ufuncs.true_divide(p[1:], p[0]))
-    companion = concatenate([row[None], constant(np.eye(n - 1, n).astype(p.dtype))], 0)
-    return concatenate([astype(eigvals(companion), kind), none])

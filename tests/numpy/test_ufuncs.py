@@ -276,3 +276,15 @@ def test_half_precision_keeps_its_dtype(dtype):
         assert op(jnp.asarray(x), K).dtype == dtype
     assert jnp.sin(x).dtype == dtype
     assert jnp.add(x, F).dtype == np.float32
+
+
+def test_methods_of_ufuncs():
+    assert_same(jnp.add.reduce(F), np.add.reduce(F))
+    assert_same(jnp.maximum.reduce(F, 1), np.maximum.reduce(F, 1))
+    assert_same(jnp.logical_and.reduce(B, axis=1), np.logical_and.reduce(B, axis=1))
+    assert_same(jnp.multiply.accumulate(F, 1), np.multiply.accumulate(F, 1))
+    assert_same(jnp.maximum.accumulate(F), np.maximum.accumulate(F))
+    assert_same(jnp.subtract.outer(F[0], K), np.subtract.outer(F[0], K))
+    want = F.copy()
+    np.add.at(want, [0, 0], 1)
+    assert_same(jnp.add.at(F, np.array([0, 0]), 1, inplace=False), want)
