@@ -18,7 +18,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.types import ArrayType
 from plait.hlo.types import array_i64, dense_i64
-from plait.ops.dot import precision_text
+from plait.ops.dot import dot_attributes, precision_text
 
 # Kernels of more places than this are not unrolled.
 _MANY = 64
@@ -157,11 +157,7 @@ def _dot(
     shape = [lhs.shape[a] for a in lb]
     shape += [n for k, n in enumerate(lhs.shape) if k not in (*lc, *lb)]
     shape += [n for k, n in enumerate(rhs.shape) if k not in (*rc, *rb)]
-    attributes = (
-        "dot_dimension_numbers = #stablehlo.dot<"
-        f"lhs_batching_dimensions = {list(lb)}, rhs_batching_dimensions = {list(rb)}, "
-        f"lhs_contracting_dimensions = {list(lc)}, rhs_contracting_dimensions = {list(rc)}>"
-    )
+    attributes = dot_attributes((contracted, batch), None)
     return b.op("dot_general", (lhs, rhs), ArrayType(shape, dtype), attributes)
 
 

@@ -184,6 +184,15 @@ def test_complex_derivatives_are_linear_not_conjugated():
     np.testing.assert_allclose(got, y, rtol=1e-6)
 
 
+def test_large_complex_products_are_made_of_real_ones():
+    x, y = complex_(40, 40).astype(np.complex64), complex_(40, 40).astype(np.complex64).T.copy()
+    for a, b in ((x, y), (x.real.copy(), y), (x, y.imag.copy())):
+        np.testing.assert_allclose(lax.dot(a, b), a @ b, rtol=1e-4, atol=1e-4)
+        a, b = np.broadcast_to(a, (2, 40, 40)), np.broadcast_to(b, (2, 40, 40))
+        got = lax.dot_general(a, b, (((2,), (1,)), ((0,), (0,))))
+        np.testing.assert_allclose(got, a @ b, rtol=1e-4, atol=1e-4)
+
+
 def test_weak_types_and_python_sequences_of_axes():
     got = lax.dot_general(f32(2, 3), f32(3, 2), [[[-1], [0]], [[], []]])
     np.testing.assert_allclose(got, f32(2, 3) @ f32(3, 2), rtol=1e-6)
