@@ -18,7 +18,10 @@ LAYERS = [
     ["plait.config"],
     # What needs no arrays: the adapter to jaxlib and its helpers.
     ["plait.runtime"],
-    [f"plait.runtime.{m}" for m in ("startup", "plugins", "gate", "shutdown", "faults")],
+    [
+        f"plait.runtime.{m}"
+        for m in ("startup", "plugins", "gate", "shutdown", "faults", "effects", "launch")
+    ],
     [f"plait.runtime.{m}" for m in ("tiling", "narrow", "dlpack", "disk_cache", "xla")],
     # What a Program is, and its text for XLA.
     ["plait.core", "plait.core.*"],

@@ -617,9 +617,12 @@ class Builder:
         return tuple(outs)
 
     def _manual(self, xs, blocks, results, shardings, body) -> tuple[Value, ...]:
+        # Its region sees nothing from outside, constants neither.
+        constants, self._constants = self._constants, {}
         text = self.region(blocks, body, terminator="sdy.return")
+        self._constants = constants
         # The pretty form: the attributes' generic spelling differs between versions.
-        head, _, rest = text.partition("^bb0")
+        _, _, rest = text.partition("^bb0")
         args, _, lines = rest.partition(":\n") if not blocks else rest.partition("):\n")
         args = (args + ")" if blocks else "()").strip()
         base = self.fresh_name()

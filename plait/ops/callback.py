@@ -5,9 +5,9 @@ Outside of all transformations it is called at once; in a compiled program XLA c
 thread computes. Under vmap it is called once for each row, in the order of the rows, unless
 vmap_method says otherwise.
 
-Effects (io_callback and debugging) are never dropped, happen once for each lane of a map, and in the
-order of the program: within one device each takes a value that the one before has given
-(Builder.order). Devices that do the same take turns: the first of them calls, and tells the others.
+Effects (io_callback and debugging) are never dropped, happen once for each lane of a map, and in
+the order of the program: within one device each takes a value that the one before has given
+(Builder.order). Of devices that do the same, the first calls, and tells the others.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from plait.core.source import function_name
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, BackendError, DtypeError, ShapeError
 from plait.hlo.builder import ORDER, Value, is_free
+from plait.ops.arithmetic import add
 from plait.ops.axes import broadcast_in_dim
 
 # runtime/eager.py puts a function here that makes an array of the runtime from a NumPy array and
@@ -60,16 +61,24 @@ class HostFunction:
             )
         leaves, self.structure = tree.flatten((args, kwargs))
         self.function, self.what = function, what
-        self.operands = [x for x in leaves if is_array(x)]
-        self.types = [type_of(x) for x in self.operands]
+        self._operands = [x for x in leaves if is_array(x)]
+        self.types = [type_of(x) for x in self._operands]
         self.rest = [(k, x) for k, x in enumerate(leaves) if not is_array(x)]
         # The thread that calls may have other switches.
         self.x64 = state.enable_x64
 
+    def take(self) -> list[Any]:
+        """The operands, once: later this function must not keep them alive."""
+        operands, self._operands = self._operands, []
+        return operands
+
     def __call__(self, values: Sequence[Any], results: Sequence[ArrayType]) -> list[np.ndarray]:
-        """The values of the results, from those of the operands: NumPy arrays that are valid during
-        the call, or the runtime's arrays. Raises: ShapeError, DtypeError and ArgumentError if the
-        function returns something else than it declared."""
+        """The values of the results, from those of the operands.
+
+        Operands are NumPy arrays that are valid during the call, or the runtime's arrays.
+        Raises: ShapeError, DtypeError and ArgumentError if the function returns something else than
+        it declared.
+        """
         switches = override(enable_x64=self.x64)
         with outside(), switches if self.x64 != state.enable_x64 else contextlib.nullcontext():
             given = [_array(x, t) for x, t in zip(values, self.types, strict=True)]
@@ -235,31 +244,315 @@ class DebugCallback(_Callback):
 class DeviceId(Primitive):
     """The id of the device that a lane is shown on, int32.
 
-    The operand and `left` say what the maps around have settled already: the first of the `left`
-    consecutive devices of `devices` that remain for this lane. left is 0 at first.
+    The operand is a position in the list `devices` of ids: the first of the `left` devices that the
+    maps around leave to this lane. Without any map both are empty, and it is the program's device.
     """
 
     name = "device_id"
     per_lane = True
 
-    def type(self, start, *, devices, left, axes):
-        return start
+    def type(self, first, *, devices, left, axes):
+        return first
+
+    def numpy(self, first, *, devices, left, axes):
+        return np.asarray(devices, np.int32)[first] if devices else np.asarray(first)
 
     def batch(self, frame, xs, mapped, *, devices, left, axes):
-        (start,), n = xs, frame.size
+        (first,), n = xs, frame.size
         if not frame.devices:
-            return self.bind(start, devices=devices, left=left, axes=axes), mapped[0]
+            return self.bind(first, devices=devices, left=left, axes=axes), mapped[0]
         if not left:
             devices, left = tuple(d.id for d in frame.devices), len(frame.devices)
-        places = np.arange(n) * (left // n) if n <= left else np.arange(n) * left // n
-        places = places.astype(np.int32)
-        start = places if not mapped[0] and isinstance(start, np.generic) else start
-        raise NotImplementedError
+        # Each row has a block of the devices, or each device a block of the rows.
+        steps = np.arange(n) * (left // n) if n <= left else np.arange(n) * left // n
+        shape = type_of(first).shape[mapped[0] :]
+        steps = np.broadcast_to(steps.reshape(n, *(1,) * len(shape)), (n, *shape))
+        first = first if mapped[0] else _with_axis(first, n)
+        first = add(first, steps.astype(np.int32))
+        return self.bind(first, devices=devices, left=max(left // n, 1), axes=axes), True
+
+    def lower(self, b, first, *, devices, left, axes):
+        ids = [d.id for d in b.devices] or [0]
+        if b.mesh and not all(is_free(name) for name, _ in b.mesh):
+            place = b.convert(b.partition_id(), dtypes.int32)
+            return b.broadcast_scalar(_look_up(b, ids, place), first.shape)
+        return _look_up(b, devices, first) if devices else b.full_like(first, ids[0])
 
     def variance(self, varying, params, analyse):
         return frozenset(params["axes"])
 
 
+def _look_up(b: Any, table: Sequence[int], index: Value) -> Value:
+    """table[index], element by element."""
+    if list(table) == list(range(len(table))):
+        return index
+    out = b.full_like(index, table[0])
+    for k, entry in enumerate(table[1:], 1):
+        here = b.compare("EQ", index, b.full_like(index, k))
+        out = b.select(here, b.full_like(index, entry), out)
+    return out
+
+
 pure_callback_p = register(PureCallback())
 io_callback_p = register(IoCallback())
 debug_callback_p = register(DebugCallback())
+device_id_p = register(DeviceId())
+
+
+def _no_derivative(op: str) -> ArgumentError:
+    return ArgumentError(
+        "what a Python function computes has no derivative",
+        op=op,
+        fix="wrap the call in a function with plait.custom_jvp or plait.custom_vjp, or keep its "
+        "arguments out of the derivative with lax.stop_gradient",
+    )
+
+
+# --- StableHLO
+
+
+def call_host(
+    b: Any, function: Any, xs: Sequence[Value], results: Sequence[ArrayType], effect: bool
+) -> tuple[Value, ...]:
+    """A call of a function on the host."""
+    if b.platform not in _TARGETS:
+        raise BackendError(
+            f"programs on {b.platform} cannot call Python functions",
+            fix="run the program on CPU or GPU, or return the values and look at them afterwards",
+        )
+    types = tuple(t.strong() for t in results)
+    if not effect or not b.mesh:
+        return _call(b, function, xs, types, effect)
+    idle = b.idle_axes()
+
+    def once(*given: Value) -> Sequence[Value]:
+        return _call_once(b, function, given, types, idle)
+
+    if not all(is_free(name) for name, _ in b.mesh):
+        return tuple(once(*xs)) if idle else _call(b, function, xs, types, effect)
+    # Outside of all maps every device has all values.
+    texts = [
+        ["<@mesh, [" + ", ".join(["{}"] * len(v.shape)) + "]>" for v in values]
+        for values in (xs, types)
+    ]
+    return b.manual_computation(xs, [x.type for x in xs], types, tuple(texts), once)
+
+
+def _call(
+    b: Any, function: Any, xs: Sequence[Value], results: Sequence[ArrayType], effect: bool
+) -> tuple[Value, ...]:
+    in_types, out_types = [x.type for x in xs], list(results)
+
+    def run(*arrays: np.ndarray) -> list[np.ndarray]:
+        given = [_unpacked(a, t) for a, t in zip(arrays, in_types, strict=False)]
+        ys = [_packed(y, t) for y, t in zip(function(given, results), results, strict=True)]
+        return [*ys, arrays[-1]] if effect else ys
+
+    operands = [b.convert(x, _carrier(x.dtype)) for x in xs]
+    types = [t.with_dtype(_carrier(t.dtype)) for t in out_types]
+    if effect:
+        operands.append(b.order)
+        types.append(ORDER)
+    index = len(b.callbacks)
+    b.callbacks.append((run, [(t.shape, dtypes.storage(t.dtype)) for t in types]))
+    ys = b.custom_call(
+        _TARGETS[b.platform],
+        operands,
+        types,
+        backend_config=f"index = {index} : ui64",
+        side_effect=effect,
+        operand_layouts=[range(x.ndim)[::-1] for x in operands],
+        result_layouts=[range(t.ndim)[::-1] for t in types],
+    )
+    if effect:
+        *ys, b.order = ys
+    return tuple(b.convert(y, t.dtype) for y, t in zip(ys, out_types, strict=True))
+
+
+def _call_once(
+    b: Any, function: Any, xs: Sequence[Value], results: Sequence[ArrayType], idle: Sequence[int]
+) -> list[Value]:
+    """Call on the first of the devices along the idle mesh axes; all of them get the results."""
+    if not idle:
+        return list(_call(b, function, xs, results, True))
+    place = b.place_on(idle)
+    others = b.binary("minimum", place, b.full_like(place, 1))
+
+    def call() -> Sequence[Value]:
+        return [_as_bits(b, y) for y in _call(b, function, xs, results, True)]
+
+    def nothing() -> Sequence[Value]:
+        return [b.full(t.shape, 0, t.dtype) for t in bits]
+
+    bits = [_bits_type(t) for t in results]
+    ys = b.case(others, [call, nothing], bits)
+    groups = b.position_groups(idle)
+    return [
+        _from_bits(b, b.all_reduce(y, groups, b.add), t) for y, t in zip(ys, results, strict=True)
+    ]
+
+
+def _bits_type(type: ArrayType) -> ArrayType:
+    """Unsigned integers that hold the bits of a type; both halves of complex numbers in front."""
+    if type.dtype in dtypes.COMPLEX:
+        half = np.dtype(f"u{type.dtype.itemsize // 2}")
+        return ArrayType((2, *type.shape), half)
+    return type.with_dtype(np.dtype(f"u{_carrier(type.dtype).itemsize}"))
+
+
+def _as_bits(b: Any, x: Value) -> Value:
+    bits = _bits_type(x.type)
+    if x.dtype in dtypes.COMPLEX:
+        part = x.type.with_dtype(dtypes.real_of(x.dtype))
+        halves = [b.op(which, (x,), part) for which in ("real", "imag")]
+        shape = (1, *x.shape)
+        return b.concatenate(
+            [b.reshape(b.bitcast(h, h.type.with_dtype(bits.dtype)), shape) for h in halves], 0
+        )
+    if x.dtype in dtypes.BOOL or _carrier(x.dtype) != x.dtype:
+        return b.convert(x, bits.dtype)
+    return x if x.dtype == bits.dtype else b.bitcast(x, bits)
+
+
+def _from_bits(b: Any, x: Value, type: ArrayType) -> Value:
+    if type.dtype in dtypes.COMPLEX:
+        part = type.with_dtype(dtypes.real_of(type.dtype))
+        n = len(type.shape)
+        halves = [
+            b.bitcast(
+                b.reshape(b.slice(x, (k, *[0] * n), (k + 1, *type.shape)), type.shape), part
+            )
+            for k in range(2)
+        ]
+        return b.op("complex", halves, type)
+    if type.dtype in dtypes.BOOL or _carrier(type.dtype) != type.dtype:
+        return b.convert(x, type.dtype)
+    return x if x.dtype == type.dtype else b.bitcast(x, type)
+
+
+def _carrier(dtype: Any) -> Any:
+    """The dtype in which values pass between XLA and Python."""
+    return _CARRIERS.get(dtype.name, dtype)
+
+
+_CARRIERS = {
+    "int2": np.dtype(np.int8),
+    "int4": np.dtype(np.int8),
+    "uint2": np.dtype(np.uint8),
+    "uint4": np.dtype(np.uint8),
+    "float4_e2m1fn": dtypes.bfloat16,
+}
+
+
+def _unpacked(array: np.ndarray, type: ArrayType) -> np.ndarray:
+    return array.astype(dtypes.storage(type.dtype), copy=False)
+
+
+def _packed(array: np.ndarray, type: ArrayType) -> np.ndarray:
+    return array.astype(dtypes.storage(_carrier(type.dtype)), copy=False)
+
+
+# --- what users call
+
+
+def _result_types(shapes: Any, op: str) -> tuple[list[ArrayType], Any]:
+    leaves, structure = tree.flatten(shapes)
+    types = []
+    for leaf in leaves:
+        if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
+            raise ArgumentTypeError(
+                "the results are declared by their shapes and dtypes",
+                op=op,
+                declared=leaf,
+                fix="give a plait.ShapeDtypeStruct((2, 3), jnp.float32) for each array",
+            )
+        dtype = dtypes.canonical(dtypes.as_dtype(leaf.dtype))
+        types.append(ArrayType(leaf.shape, dtype))
+    return types, structure
+
+
+def pure_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    vectorized: bool | None = None,
+    vmap_method: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function from a compiled program, for its results.
+
+    The function gets arrays in place of the arrays in args and kwargs, and returns what
+    result_shape_dtypes declares: a tree of ShapeDtypeStructs, or of anything with shape and dtype.
+    NumPy arrays and Python numbers are converted where no kind of number is lost. It may be called
+    several times, or not at all, so that it must not have side effects.
+
+    vmap_method: under vmap, 'sequential' (and without one) calls it for each row; 'expand_dims' and
+    'broadcast_all' call it once with a new first axis on all arguments, of size 1 on those that are
+    not mapped, or of full size; 'legacy_vectorized' leaves those as they are.
+    `vectorized` is its older spelling; `sharding` is accepted and has no effect.
+
+    Raises: ShapeError, DtypeError and ArgumentError if it returns something else than declared. An
+    exception of its own passes through where it is called at once; from a compiled program it comes
+    as the __cause__ of PlaitRuntimeError.
+    """
+    if vectorized is not None:
+        if vmap_method is not None:
+            raise ArgumentError("give vmap_method or vectorized, not both", op="pure_callback")
+        vmap_method = "legacy_vectorized" if vectorized else "sequential"
+    if vmap_method is not None and vmap_method not in VMAP_METHODS:
+        raise ArgumentError(
+            f"there is no vmap_method {vmap_method!r}",
+            op="pure_callback",
+            fix=f"one of {', '.join(map(repr, VMAP_METHODS))}",
+        )
+    function = HostFunction(callback, "pure_callback", args, kwargs)
+    types, structure = _result_types(result_shape_dtypes, "pure_callback")
+    ys = pure_callback_p.bind(
+        *function.take(), function=function, results=tuple(types), vmap_method=vmap_method
+    )
+    return structure.unflatten(ys)
+
+
+def io_callback(
+    callback: Callable[..., Any],
+    result_shape_dtypes: Any,
+    *args: Any,
+    sharding: Any = None,
+    ordered: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a Python function with side effects from a compiled program: once each time it is met.
+
+    Arguments and results are as for pure_callback; without results result_shape_dtypes is None.
+    Within one device calls happen in the order of the program, whether `ordered` or not; under vmap
+    in the order of the rows, and in a map once for each lane. `sharding` has no effect.
+
+    Raises: as pure_callback.
+    """
+    function = HostFunction(callback, "io_callback", args, kwargs)
+    types, structure = _result_types(result_shape_dtypes, "io_callback")
+    ys = io_callback_p.bind(
+        *function.take(), function=function, results=tuple(types), axes=bound_axis_names()
+    )
+    return structure.unflatten(ys)
+
+
+def debug_callback(function: HostFunction) -> None:
+    """Call a function for what it shows: once each time the program gets there."""
+    debug_callback_p.bind(*function.take(), function=function, results=())
+
+
+def device_id() -> Any:
+    """The id of the device that this lane of a map is shown on, or that the program runs on."""
+    return device_id_p.bind(np.int32(0), devices=(), left=0, axes=bound_axis_names())
+
+
+__all__ = [
+    "HostFunction",
+    "debug_callback",
+    "device_id",
+    "io_callback",
+    "make_array",
+    "pure_callback",
+]

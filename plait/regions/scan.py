@@ -271,7 +271,7 @@ class _Plan(NamedTuple):
         )
         program = self.known_params["program"]
         out: Sequence[Any] = ()
-        if program.outputs:
+        if program.outputs or any(map(has_effects, program.equations)):
             out = op.bind(*known_c, *known_i, *known_x, **self.known_params)
         fixed = run_program(self.hoisted, *known_c, *known_i)
         known, stacked = cut(out, len(known_i) + self.known_ys)
@@ -392,7 +392,7 @@ def _sort_residuals(
     hoisted = drop_dead(
         Program(
             known.inputs[: n_c + n_i],
-            [e for e in known.equations if all(v in fixed for v in e.outputs)],
+            [e for e in known.equations if e.outputs and all(v in fixed for v in e.outputs)],
             [known.outputs[n_out + r] for r in lifted],
             known.name,
         )

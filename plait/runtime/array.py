@@ -178,7 +178,8 @@ class Array(metaclass=_ArrayMeta):
         try:
             self._live().block_until_ready()
         except xla.XlaError as error:
-            raise xla.translate_error(error) from error
+            problem = xla.translate_error(error)
+            raise problem from problem.__cause__
         return self
 
     def copy_to_host_async(self) -> None:
@@ -202,7 +203,8 @@ class Array(metaclass=_ArrayMeta):
         try:
             value = xla.to_host(self._live(), stored.shape, dtypes.storage(type_.dtype))
         except xla.XlaError as error:
-            raise xla.translate_error(error) from error
+            problem = xla.translate_error(error)
+            raise problem from problem.__cause__
         if stored is not type_ and isinstance(placement, Lanes):
             value = np.broadcast_to(np.expand_dims(value, placement.axis), type_.shape)
         return value

@@ -102,7 +102,8 @@ class Compiled:
                 ]
             outs = self.execute(bufs)
         except (xla.XlaError, TypeError) as error:
-            raise self.failure(error, args) from error
+            problem = self.failure(error, args)
+            raise problem from problem.__cause__
         results = [Array(b, t, s) for b, (t, s) in zip(outs, self.out, strict=True)]
         if self.donated:
             self.take(args)
@@ -175,6 +176,7 @@ class Prepared:
             out_types=[(t.shape, dtypes.storage(t.dtype)) for t in self.program.out_types],
             out_shardings=self.shardings,
             callbacks=[xla.HostCallback(*c) for c in self.builder.callbacks],
+            effects=self.builder.order is not None,
         )
         return Compiled(
             self.program,
@@ -224,7 +226,7 @@ def prepare(
     program, outs = _unstack_outputs(program, shown)
     aliases = _aliases(program, n, donated)
 
-    builder = Builder(platform_name(device))
+    builder = Builder(platform_name(device), devices=[device])
     attributes = [
         f"tf.aliasing_output = {aliases[k]} : i32" if k in aliases else ""
         for k in range(len(program.inputs))
@@ -313,7 +315,8 @@ def _prepare_partitioned(
     every = [*(x.placement for x in arrays), *placements]
     inputs, outputs = lay_out(program, every, grid)
     aliases = _aliases(program, n, donated, inputs, outputs)
-    builder = Builder(platform_name(grid.devices[0]), gang.free_mesh(grid.shape))
+    platform = platform_name(grid.devices[0])
+    builder = Builder(platform, gang.free_mesh(grid.shape), grid.devices)
     builder.shard = grid.constrain(builder)
 
     def attributes(k: int, var: Var, sharding: xla.Sharding) -> str:

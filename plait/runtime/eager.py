@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from plait.config import state
 from plait.core.context import install_base
 from plait.core.interpreter import Interpreter, infer
@@ -12,8 +14,11 @@ from plait.core.primitive import Primitive
 from plait.core.program import Equation, Program, Var, sub_programs
 from plait.core.source import user_source
 from plait.core.types import ArrayType
-from plait.runtime.array import Array, as_array
+from plait.ops.callback import make_array
+from plait.runtime import client
+from plait.runtime.array import Array, as_array, from_host
 from plait.runtime.compile import Compiled, compile_program
+from plait.runtime.gate import in_callback
 
 _KEPT = 8192
 
@@ -58,5 +63,15 @@ class Eager(Interpreter):
         return compile_program(program, [], [x.sig for x in arrays])
 
 
+def _for_callback(value: np.ndarray, type: ArrayType) -> Array:
+    """An array for a function that a program calls, or of what it returned.
+
+    Inside the call it lies on the CPU: a GPU that waits for the function can do nothing else.
+    """
+    away = in_callback() and client.default_backend() != "cpu"
+    return from_host(value, type, device=client.devices("cpu")[0] if away else None)
+
+
 eager = Eager()
 install_base(eager)
+make_array.append(_for_callback)

@@ -30,11 +30,12 @@ from plait.errors import (
     PlaitError,
     ShapeError,
 )
-from plait.runtime import dlpack, plugins, shutdown, startup
+from plait.runtime import dlpack, effects, plugins, shutdown, startup
 from plait.runtime.disk_cache import disk_cache, entry_key
 from plait.runtime.faults import HostCallback as HostCallback
 from plait.runtime.faults import clean, compile_error, translate_error
 from plait.runtime.gate import Gate
+from plait.runtime.launch import make_execute
 from plait.runtime.narrow import is_narrow, wide_dtype, widening_program
 from plait.runtime.tiling import Shape, Tiling
 
@@ -110,7 +111,12 @@ def _after_fork() -> None:
         gate.after_fork()
 
 
-atexit.register(lambda: shutdown.finish(_gates.values()))
+def _at_exit() -> None:
+    effects.finish()
+    shutdown.finish(_gates.values())
+
+
+atexit.register(_at_exit)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
@@ -517,21 +523,6 @@ _HANDLER_OPTIONS: dict[str, bool] = (
 )
 
 
-class _ProgramToken:
-    """Ready when a program without results has ended: what the gate waits for then."""
-
-    __slots__ = ("block_until_ready",)
-
-    def __init__(self, token: Any) -> None:
-        self.block_until_ready = token.block_until_ready
-
-    def is_deleted(self) -> bool:
-        return False
-
-    def is_ready(self) -> bool:
-        return False  # a token cannot tell without waiting
-
-
 @dataclass(frozen=True)
 class MemoryAnalysis:
     """Bytes a program needs on each of its devices."""
@@ -559,6 +550,7 @@ class Executable:
         "__weakref__",
         "_blob",
         "_callbacks",
+        "_effects",
         "_loaded",
         "_options",
         "devices",
@@ -578,10 +570,11 @@ class Executable:
         callbacks: Sequence[Callable[..., Any]],
         options: Mapping[str, Any],
         blob: bytes | None,
+        effects: bool = False,
     ) -> None:
         shardings = tuple(out_shardings or [replicated(devices)] * len(out_types))
         self._loaded, self.devices, self._options = loaded, devices, options
-        self._callbacks, self._blob = callbacks, blob
+        self._callbacks, self._blob, self._effects = callbacks, blob, effects
         self.out_types = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in out_types)
         self.out_shardings = shardings
         self.raw_execute = loaded.execute_sharded
@@ -589,34 +582,10 @@ class Executable:
             _jax.array_result_handler(_Aval(*type_), sharding, True, **_HANDLER_OPTIONS)
             for type_, sharding in zip(self.out_types, shardings, strict=True)
         ]
-        self.execute = self._make_execute(gate_of(devices[0].client))
-
-    def _make_execute(self, gate: Gate | None) -> Callable[[list[Buffer]], list[Buffer]]:
-        raw, handlers = self.raw_execute, self.handlers
-        if gate is None:
-            return lambda bufs: raw(bufs).consume_with_handlers(handlers)
-        sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in self.out_types]
-        smallest = min(range(len(sizes)), key=sizes.__getitem__, default=None)
-
-        def launch(bufs: list[Buffer]) -> tuple[list[Buffer], Any]:
-            if smallest is None:
-                results = raw(bufs, with_tokens=True)
-                outs = results.consume_with_handlers(handlers)
-                return outs, _ProgramToken(results.consume_token())
-            outs = raw(bufs).consume_with_handlers(handlers)
-            return outs, outs[smallest]
-
-        first, *others = self.devices
-        if others:
-            return lambda bufs: gate.multi(lambda: launch(bufs))
-        device = first.id
-
-        def execute(bufs: list[Buffer]) -> list[Buffer]:
-            if gate.active:
-                return gate.single(device, lambda: launch(bufs))
-            return raw(bufs).consume_with_handlers(handlers)
-
-        return execute
+        gate = gate_of(devices[0].client)
+        self.execute = make_execute(
+            self.raw_execute, self.handlers, devices, self.out_types, gate, effects
+        )
 
     def as_text(self) -> str:
         """The optimised HLO."""
@@ -653,7 +622,10 @@ class Executable:
         clones = []
         for device in devices:
             loaded = _load(blob, (device,), _compile_options((device,), options), callbacks)
-            clones.append(Executable(loaded, (device,), types, None, callbacks, options, blob))
+            clone = Executable(
+                loaded, (device,), types, None, callbacks, options, blob, self._effects
+            )
+            clones.append(clone)
         return clones
 
 
@@ -688,6 +660,7 @@ def compile(
     out_shardings: Sequence[Sharding] | None = None,
     options: Mapping[str, bool | int | float | str] | None = None,
     cache_key_extra: str = "",
+    effects: bool = False,
 ) -> Executable:
     """Compile a StableHLO module, or load it from the persistent cache.
 
@@ -700,6 +673,7 @@ def compile(
         out_shardings: where the results lie; by default replicated.
         options: compiler options, such as {"xla_cpu_use_onednn": True}.
         cache_key_extra: joins the key of the persistent cache.
+        effects: whether launches are to be waited for by `effects_barrier`, results or not.
 
     Raises: CompileError, with XLA's reason.
     """
@@ -720,7 +694,9 @@ def compile(
         )
     except XlaError as error:
         raise compile_error(error) from error
-    return Executable(loaded, devices, out_types, out_shardings, tuple(callbacks), options, blob)
+    return Executable(
+        loaded, devices, out_types, out_shardings, tuple(callbacks), options, blob, effects
+    )
 
 
 def _compile_or_load(
@@ -765,6 +741,19 @@ def _compile_or_load(
     # jaxlib takes callbacks with a module of its MLIR bindings, or while loading a compiled
     # program; the latter spares importing the bindings.
     return _load(blob, devices, compile_options, callbacks), blob
+
+
+def effects_barrier() -> None:
+    """Wait until the effects of all programs launched so far have happened.
+
+    Effects are what debug.print, debug.callback and io_callback do. Raises PlaitRuntimeError if
+    such a program failed, with the exception of its callback as the cause.
+    """
+    try:
+        effects.barrier()
+    except XlaError as error:
+        problem = translate_error(error)
+        raise problem from problem.__cause__
 
 
 # --- library calls --------------------------------------------------------------------------------

@@ -96,7 +96,8 @@ class JitFunction(Transformed):
                 try:
                     outs = entry.execute([*entry.captured, *map(buf_of, leaves)])
                 except (TypeError, xla.XlaError) as error:
-                    raise entry.compiled.failure(error, leaves) from error
+                    problem = entry.compiled.failure(error, leaves)
+                    raise problem from problem.__cause__
                 if entry.single:
                     type_, sig = entry.out[0]
                     return Array(outs[0], type_, sig)

@@ -1,0 +1,74 @@
+"""How a loaded program is launched: around the gate or through it, with a token for its effects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from plait.runtime import effects
+from plait.runtime.gate import Gate, Waitable
+
+Execute = Callable[[list[Any]], list[Any]]
+
+
+class ProgramToken:
+    """Ready when a program has ended: what the gate and the effects wait for."""
+
+    __slots__ = ("block_until_ready",)
+
+    def __init__(self, token: Any) -> None:
+        self.block_until_ready = token.block_until_ready
+
+    def is_deleted(self) -> bool:
+        """Whether there is nothing to wait for."""
+        return False
+
+    def is_ready(self) -> bool:
+        """Whether the program has ended: a token cannot tell without waiting."""
+        return False
+
+
+def make_execute(
+    raw: Callable[..., Any],
+    handlers: Sequence[Any],
+    devices: Sequence[Any],
+    out_types: Sequence[tuple[tuple[int, ...], Any]],
+    gate: Gate | None,
+    has_effects: bool,
+) -> Execute:
+    """The function from argument buffers to result buffers.
+
+    raw(bufs) launches and gives results whose `consume_with_handlers` makes buffers.
+    """
+    if gate is None and not has_effects:
+        return lambda bufs: raw(bufs).consume_with_handlers(handlers)
+    sizes = [math.prod(shape) * dtype.itemsize for shape, dtype in out_types]
+    smallest = min(range(len(sizes)), key=sizes.__getitem__, default=None)
+
+    def launch(bufs: list[Any]) -> tuple[list[Any], Waitable]:
+        if smallest is not None and not has_effects:
+            outs = raw(bufs).consume_with_handlers(handlers)
+            return outs, outs[smallest]
+        results = raw(bufs, with_tokens=True)
+        outs = results.consume_with_handlers(handlers)
+        token = ProgramToken(results.consume_token())
+        if has_effects:
+            effects.started(token)
+        return outs, token
+
+    first, *others = devices
+    if gate is None:
+        return lambda bufs: launch(bufs)[0]
+    if others:
+        return lambda bufs: gate.multi(lambda: launch(bufs))
+    device = first.id
+
+    def execute(bufs: list[Any]) -> list[Any]:
+        if gate.active:
+            return gate.single(device, lambda: launch(bufs))
+        if has_effects:
+            return launch(bufs)[0]
+        return raw(bufs).consume_with_handlers(handlers)
+
+    return execute
