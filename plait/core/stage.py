@@ -127,8 +127,8 @@ def _literal(x: Any) -> Literal | None:
     if isinstance(x, np.ndarray) and (x.ndim or x.dtype == dtypes.float0):
         return None
     type_ = type_of(x)
-    if isinstance(x, int) and not isinstance(x, bool):
-        dtypes.check_fits(x, type_.dtype)
+    if isinstance(x, int) or (isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "iu"):
+        dtypes.check_fits(int(x), type_.dtype)
     return Literal(np.asarray(x, dtype=type_.dtype), type_)
 
 

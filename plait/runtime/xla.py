@@ -383,6 +383,8 @@ def to_host(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
 
 def _gather(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
     buf.block_until_ready()
+    if 0 in shape:
+        return _frozen(np.empty(shape, dtype))
     sharding = buf._sharding
     if sharding.devices[0].platform != "cpu":
         return _frozen(buf._to_np_array_did_copy()[0])
@@ -407,6 +409,9 @@ def shard_to_host(buf: Buffer, k: int, shape: Shape, dtype: np.dtype) -> np.ndar
     On CPU a view without a copy, apart from dtypes narrower than a byte.
     """
     sharding, shape, dtype = buf._sharding, tuple(shape), np.dtype(dtype)
+    if 0 in shape:  # XLA does not split arrays without elements
+        buf.block_until_ready()
+        return _frozen(np.empty(sharding.shard_shape(shape), dtype))
     if sharding.devices[0].platform != "cpu":
         return to_host(buf, shape, dtype)[sharding.index(k, shape)]
     if is_narrow(dtype):
