@@ -99,10 +99,8 @@ class Program:
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value kept in `memo` under a key, made if it is not there yet."""
-        try:
-            return self.memo[key]
-        except KeyError:
-            return self.memo.setdefault(key, make())
+        found = self.memo.get(key, self)  # the program itself stands for "not there"
+        return self.memo.setdefault(key, make()) if found is self else found
 
     def __str__(self) -> str:
         from plait.core.show import show_program

@@ -414,7 +414,9 @@ def from_host(
     if type is None:
         type = ArrayType(value.shape, value.dtype)
     if device is None:
-        return Array(xla.put(value, client.default_device(), copy=copy), type, type)
+        device = client.default_device()
+        if device is client.base_device():
+            return Array(xla.put(value, device, copy=copy), type, type)
     placement = OnDevice(device)
     return Array(xla.put(value, device, copy=copy), type, signature(type, placement))
 

@@ -184,14 +184,15 @@ def default_device() -> Device:
     """Where new arrays go: the switch `default_device`, or the first device of this process."""
     chosen = config.default_device
     if chosen is None:
-        return _first_device()
+        return base_device()
     return backend(chosen).local_devices()[0] if isinstance(chosen, str) else chosen
 
 
 _first: list[Device] = []
 
 
-def _first_device() -> Device:
+def base_device() -> Device:
+    """The first device of this process: where arrays without a placement lie."""
     if not _first:
         _first.append(backend().local_devices()[0])
     return _first[0]

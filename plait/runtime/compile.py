@@ -23,7 +23,7 @@ from plait.errors import ArgumentError, DonatedError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
 from plait.interpreters.simplify import simplify
-from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p
+from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p, permute_p
 from plait.ops.sharding import sharding_constraint_p
 from plait.regions import gang
 from plait.regions.spmd import Pmap, fuse
@@ -222,6 +222,8 @@ def prepare(
         return _prepare_partitioned(program, captured, placements, donated, grid)
     device, home = _device(placements)
     shown = _map_placements(program)
+    if any(isinstance(p, Lanes | Shown) for p in shown):
+        device, home = client.base_device(), None  # where their one buffer is looked for
     program = simplify(fuse(_unstack_inputs(program, n, placements)))
     program, outs = _unstack_outputs(program, shown)
     aliases = _aliases(program, n, donated)
@@ -262,17 +264,18 @@ def _device(placements: Sequence[Placement | None]) -> tuple[xla.Device, Placeme
     if len(committed) == 1 and not others:
         (home,) = committed
         return home.devices[0], home
-    return client.default_device(), None
+    device = client.default_device()
+    return device, None if device is client.base_device() else OnDevice(device)
 
 
 def _feeder(placement: Placement | None, device: xla.Device) -> Callable[[Array], Any] | None:
     """What makes a buffer on the device from an argument, or None if its own buffer serves."""
     if placement is None:
-        return None if device == client.default_device() else lambda x: _feed(x, device)
+        return None if device is client.base_device() else lambda x: _feed(x, device)
     if isinstance(placement, OnDevice):
         return None if placement.devices[0] == device else lambda x: _feed(x, device)
     if isinstance(placement, Lanes | Shown):
-        return None
+        return None if device is client.base_device() else lambda x: _feed(x, device)
     return lambda x: _feed(x, device)
 
 
@@ -298,6 +301,9 @@ def _map_placements(program: Program) -> list[Placement | None]:
             found.update(zip(eqn.outputs, eqn.op.placements(**eqn.params), strict=True))
         elif eqn.op is sharding_constraint_p:
             found[eqn.outputs[0]] = Shown(eqn.params["sharding"])
+        elif eqn.op is permute_p and isinstance(p := found.get(eqn.inputs[0]), Lanes):
+            axis = eqn.params["axes"].index(p.axis)
+            found[eqn.outputs[0]] = Lanes(p.devices, axis, p.stacked)
     return [found.get(a) if type(a) is Var else None for a in program.outputs]
 
 

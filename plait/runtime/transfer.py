@@ -160,7 +160,7 @@ def _on_default(x: Array) -> bool:
         return True
     if isinstance(placement, Lanes):
         return placement.stacked
-    return isinstance(placement, OnDevice) and placement.devices[0] == client.default_device()
+    return isinstance(placement, OnDevice) and placement.devices[0] is client.base_device()
 
 
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:

@@ -20,10 +20,11 @@ from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError
 from plait.regions.call import call_p
-from plait.runtime import xla
+from plait.runtime import client, xla
 from plait.runtime.array import Array, as_array
 from plait.runtime.compile import Compiled, buf_of, compile_program, sig_of
 from plait.runtime.eager import eager
+from plait.runtime.transfer import put_one
 from plait.transforms.arguments import (
     Selected,
     argument_names,
@@ -74,9 +75,10 @@ class JitFunction(Transformed):
         static: Selected = Selected((), ()),  # noqa: B008 (a constant)
         donated: Selected = Selected((), ()),  # noqa: B008
         options: tuple = (),
+        device: Any = None,
     ):
         super().__init__(fun, (static, donated, *options))
-        self.static, self.donated = static, donated
+        self.static, self.donated, self.device = static, donated, device
         table = self.table()
         # Calls by signature. `fast` has the shorter keys of calls without static arguments.
         self.fast: dict[Any, Entry] = table.setdefault("fast", {})
@@ -90,7 +92,8 @@ class JitFunction(Transformed):
             try:
                 entry = self.fast[in_tree, state.key, *map(sig_of, leaves)]
             except (KeyError, AttributeError):
-                # A new kind of call, or a leaf that is no Array.
+                entry = None  # a new kind of call, or a leaf that is no Array
+            if entry is None:  # outside of the handler: errors below have nothing to do with it
                 return self.slow_call(args, kwargs)
             if entry.plain:
                 try:
@@ -124,6 +127,8 @@ class JitFunction(Transformed):
         """Compile if need be, and execute."""
         if not all(type(x) is Array for x in leaves):
             check_arrays(leaves, lambda: self.leaf_names(call), self.kind)
+        if self.device is not None:
+            leaves = [put_one(x, self.device) for x in leaves]
         signatures = [x.sig if type(x) is Array else type_of(x) for x in leaves]
         key = (in_tree, state.key, *signatures)
         if self.has_static:
@@ -385,7 +390,9 @@ def jit(
         from plait.transforms.shard_map import ShardedJit
 
         return ShardedJit(fun, static, donated, in_shardings, out_shardings)
-    return JitFunction(fun, static, donated)
+    if device is None and backend is not None:
+        device = client.local_devices(platform=backend)[0]
+    return JitFunction(fun, static, donated, () if device is None else (device,), device)
 
 
 def check_disjoint(static: Selected, donated: Selected, op: str) -> None:
