@@ -27,7 +27,7 @@ from plait.core.source import function_name
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, BackendError, DtypeError, ShapeError
 from plait.hlo.builder import ORDER, Value, is_free
-from plait.ops.arithmetic import add
+from plait.ops.arithmetic import add, mul
 from plait.ops.axes import broadcast_in_dim
 
 # runtime/eager.py puts a function here that makes an array of the runtime from a NumPy array and
@@ -244,42 +244,54 @@ class DebugCallback(_Callback):
 class DeviceId(Primitive):
     """The id of the device that a lane is shown on, int32.
 
-    The operand is a position in the list `devices` of ids: the first of the `left` devices that the
-    maps around leave to this lane. Without any map both are empty, and it is the program's device.
+    The operand is the lane's number along all maps met so far, outermost first: `sizes` are those
+    of their axes, `devices` the ids of the devices of the outermost. Without a map both are empty,
+    and it is the program's device.
     """
 
     name = "device_id"
     per_lane = True
 
-    def type(self, first, *, devices, left, axes):
-        return first
+    def type(self, lane, *, devices, sizes, axes):
+        return lane
 
-    def numpy(self, first, *, devices, left, axes):
-        return np.asarray(devices, np.int32)[first] if devices else np.asarray(first)
+    def numpy(self, lane, *, devices, sizes, axes):
+        return np.asarray(_shown_on(devices, sizes), np.int32)[lane] if devices else lane
 
-    def batch(self, frame, xs, mapped, *, devices, left, axes):
-        (first,), n = xs, frame.size
+    def batch(self, frame, xs, mapped, *, devices, sizes, axes):
+        (lane,), n = xs, frame.size
         if not frame.devices:
-            return self.bind(first, devices=devices, left=left, axes=axes), mapped[0]
-        if not left:
-            devices, left = tuple(d.id for d in frame.devices), len(frame.devices)
-        # Each row has a block of the devices, or each device a block of the rows.
-        steps = np.arange(n) * (left // n) if n <= left else np.arange(n) * left // n
-        shape = type_of(first).shape[mapped[0] :]
-        steps = np.broadcast_to(steps.reshape(n, *(1,) * len(shape)), (n, *shape))
-        first = first if mapped[0] else _with_axis(first, n)
-        first = add(first, steps.astype(np.int32))
-        return self.bind(first, devices=devices, left=max(left // n, 1), axes=axes), True
+            return self.bind(lane, devices=devices, sizes=sizes, axes=axes), mapped[0]
+        lane = lane if mapped[0] else _with_axis(lane, n)
+        shape = type_of(lane).shape
+        steps = np.arange(n, dtype=np.int32).reshape(n, *(1,) * (len(shape) - 1))
+        lane = add(mul(lane, np.int32(n)), np.array(np.broadcast_to(steps, shape)))
+        devices = devices or tuple(d.id for d in frame.devices)
+        return self.bind(lane, devices=devices, sizes=(*sizes, n), axes=axes), True
 
-    def lower(self, b, first, *, devices, left, axes):
+    def lower(self, b, lane, *, devices, sizes, axes):
         ids = [d.id for d in b.devices] or [0]
         if b.mesh and not all(is_free(name) for name, _ in b.mesh):
             place = b.convert(b.partition_id(), dtypes.int32)
-            return b.broadcast_scalar(_look_up(b, ids, place), first.shape)
-        return _look_up(b, devices, first) if devices else b.full_like(first, ids[0])
+            return b.broadcast_scalar(_look_up(b, ids, place), lane.shape)
+        if not devices:
+            return b.full_like(lane, ids[0])
+        return _look_up(b, _shown_on(devices, sizes), lane)
 
     def variance(self, varying, params, analyse):
         return frozenset(params["axes"])
+
+
+def _shown_on(devices: Sequence[int], sizes: Sequence[int]) -> list[int]:
+    """For each lane of a nest of maps its device, as the gang form spreads them (regions/gang.py):
+    each map takes as many devices as it has rows, or as divide its rows evenly.
+    """
+    place, left = np.zeros(1, np.int64), len(devices)
+    for n in sizes:
+        each = n if n <= left else max(k for k in range(1, left + 1) if n % k == 0)
+        left //= each
+        place = (place[:, None] * each + np.arange(n) * each // n).reshape(-1)
+    return [devices[k] for k in place]
 
 
 def _look_up(b: Any, table: Sequence[int], index: Value) -> Value:
@@ -545,7 +557,7 @@ def debug_callback(function: HostFunction) -> None:
 
 def device_id() -> Any:
     """The id of the device that this lane of a map is shown on, or that the program runs on."""
-    return device_id_p.bind(np.int32(0), devices=(), left=0, axes=bound_axis_names())
+    return device_id_p.bind(np.int32(0), devices=(), sizes=(), axes=bound_axis_names())
 
 
 __all__ = [

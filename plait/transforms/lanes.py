@@ -14,6 +14,7 @@ from typing import Any
 from plait.config import override
 from plait.core.context import context, named_axes, running
 from plait.core.interpreter import Interpreter
+from plait.core.program import sub_programs
 from plait.core.source import user_source
 from plait.errors import ArgumentError
 from plait.interpreters.batch import Frame
@@ -44,8 +45,8 @@ class _Lane(Interpreter):
 
     transformation = "pmap"
 
-    def __init__(self, parent: Interpreter, name: Any, run: Callable[[], Any]):
-        self.parent, self.name = parent, name
+    def __init__(self, parent: Interpreter, frame: Frame, k: int, run: Callable[[], Any]):
+        self.parent, self.frame, self.k = parent, frame, k
         self.meeting: _Meeting | None = None
         self.result: Any = None
         self.error: BaseException | None = None
@@ -55,10 +56,16 @@ class _Lane(Interpreter):
         self._cancelled = False
 
     def process(self, op, xs, params):
-        if not op.uses_axis(self.name, params):
+        mine = op.uses_axis(self.frame.name, params)
+        place = (mine or op.per_lane) and not (op.communicates or op.has_effects)
+        if not mine or (place and not sub_programs(params)):
             context.interpreter = self.parent  # type: ignore[assignment]
             try:
-                return self.parent.process(op, xs, params)  # type: ignore[union-attr]
+                if not place:
+                    return self.parent.process(op, xs, params)  # type: ignore[union-attr]
+                # A question about the lane's place: no need to wait for the others.
+                y, mapped = op.batch(self.frame, xs, [False] * len(xs), **params)
+                return index_in_dim(y, self.k, keepdims=False) if mapped else y
             finally:
                 context.interpreter = self
         self.meeting = _Meeting(op, xs, params)
@@ -110,14 +117,13 @@ def run_lanes(
     function: Callable[..., Sequence[Any]],
     rows: Sequence[Any],
     mapped: Sequence[bool],
-    name: Any,
-    size: int,
+    frame: Frame,
 ) -> tuple[list[Any], list[bool]]:
-    """(results, which are mapped) of a flat function run once a lane; mapped ones have axis 0 first.
+    """(results, which are mapped) of a flat function run once a lane; mapped ones: axis 0 first.
 
     Raises: ArgumentError if the lanes do not meet at the same collectives.
     """
-    parent, axes = context.interpreter, context.axes
+    parent, axes, name, size = context.interpreter, context.axes, frame.name, frame.size
     lanes: list[_Lane] = []
 
     def body(k: int) -> Callable[[], Any]:
@@ -134,8 +140,7 @@ def run_lanes(
         return run
 
     for k in range(size):
-        lanes.append(_Lane(parent, name, body(k)))
-    frame = Frame(name, size)
+        lanes.append(_Lane(parent, frame, k, body(k)))
     try:
         while True:
             for lane in lanes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -53,7 +53,20 @@ class _Unnamed:
         return "<unnamed axis>"
 
 
-_UNNAMED = _Unnamed()
+UNNAMED = _Unnamed()
+
+
+class Body(NamedTuple):
+    """The traced function of one row. `captured` are its first inputs; `in_axes` are those of the
+    arguments, `in_mapped` says for all inputs which differ between rows.
+    """
+
+    program: Program
+    captured: list[Any]
+    out_tree: Any
+    size: int
+    in_axes: list[int | None]
+    in_mapped: tuple[bool, ...]
 
 
 class PmapFunction(JitFunction):
@@ -64,7 +77,7 @@ class PmapFunction(JitFunction):
     def __init__(
         self, fun, axis_name, in_axes, out_axes, static, donated, devices, backend, axis_size
     ):
-        self.axis_name = _UNNAMED if axis_name is None else axis_name
+        self.axis_name = UNNAMED if axis_name is None else axis_name
         self.in_axes, self.out_axes = in_axes, out_axes
         self.chosen, self.backend, self.axis_size = devices, backend, axis_size
         options = (
@@ -83,24 +96,27 @@ class PmapFunction(JitFunction):
             return self.chosen
         return tuple(client.devices(self.backend))
 
-    def stage(self, call: Call, types: Sequence[ArrayType], in_tree: Any):
-        name = function_name(self.fun)
+    def stage_body(self, call: Call, types: Sequence[ArrayType], in_tree: Any) -> Body:
+        """The function of one row as a Program, and how the arguments enter it."""
         args, kwargs = call.dynamic
         axes = self._in_axes(call, args, kwargs)
         keywords = len(tree.leaves(kwargs))
         size, axes = map_size(
             types, axes, lambda: self.leaf_names(call), self.axis_size, "pmap", keywords
         )
-        devices = self.devices()
-        self._check_size(size, len(devices))
-        mapped = tuple(axis is not None for axis in axes)
+        self._check_size(size, len(self.devices()))
         rows = [
             t if axis is None else t.with_shape(t.shape[:axis] + t.shape[axis + 1 :])
             for t, axis in zip(types, axes, strict=True)
         ]
         with named_axes((self.axis_name, size)):
             body, captured, out_tree = super().stage(call, rows, in_tree)
-        in_mapped = (False,) * len(captured) + mapped
+        in_mapped = (False,) * len(captured) + tuple(axis is not None for axis in axes)
+        return Body(body, captured, out_tree, size, axes, in_mapped)
+
+    def stage(self, call: Call, types: Sequence[ArrayType], in_tree: Any):
+        name, devices = function_name(self.fun), self.devices()
+        body, captured, out_tree, size, axes, in_mapped = self.stage_body(call, types, in_tree)
         out_axes = spread_out_axes(self.out_axes, out_tree, "pmap")
         out_axes = [
             None if axis is None else resolve_out_axis(axis, t.ndim, "pmap")
@@ -164,9 +180,13 @@ class PmapFunction(JitFunction):
             return result.leaves
 
         if context.interpreter is eager and not any(isinstance(x, Tracer) for x in leaves):
-            ys, y_mapped = run_lanes(flat, rows, mapped, self.axis_name, size)
+            ys, y_mapped = run_lanes(
+                flat, rows, mapped, Frame(self.axis_name, size, devices=self.devices())
+            )
         else:
-            ys, y_mapped = batch(flat, rows, mapped, Frame(self.axis_name, size))
+            ys, y_mapped = batch(
+                flat, rows, mapped, Frame(self.axis_name, size, devices=self.devices())
+            )
         out_axes = spread_out_axes(self.out_axes, out[0], "pmap")
         results = [
             self._place(y, m, axis, size, k)
@@ -334,4 +354,4 @@ def pmap(
     )
 
 
-__all__ = ["PmapFunction", "pmap"]
+__all__ = ["UNNAMED", "Body", "PmapFunction", "pmap"]
