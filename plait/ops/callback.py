@@ -13,6 +13,7 @@ the order of the program: within one device each takes a value that the one befo
 from __future__ import annotations
 
 import contextlib
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -305,10 +306,42 @@ def _look_up(b: Any, table: Sequence[int], index: Value) -> Value:
     return out
 
 
+class InspectSharding(Primitive):
+    """Tell a function, while the program is lowered, on which device a value lies."""
+
+    name = "inspect_sharding"
+    multiple_results = True
+    has_effects = True
+
+    def type(self, x, *, function):
+        return ()
+
+    def numpy(self, x, *, function):
+        return ()
+
+    def jvp(self, xs, ts, *, function):
+        return self.bind(*xs, function=function), ()
+
+    def batch(self, frame, xs, mapped, *, function):
+        return self.bind(*xs, function=function), ()
+
+    def lower(self, b, x, *, function):
+        if b.mesh:
+            warnings.warn(
+                f"debug.inspect_array_sharding: XLA has not decided yet where {x.type} lies in a "
+                "program of several devices; return the value and look at its .sharding",
+                stacklevel=2,
+            )
+        elif b.devices:
+            function(b.devices[0])
+        return ()
+
+
 pure_callback_p = register(PureCallback())
 io_callback_p = register(IoCallback())
 debug_callback_p = register(DebugCallback())
 device_id_p = register(DeviceId())
+inspect_sharding_p = register(InspectSharding())
 
 
 def _no_derivative(op: str) -> ArgumentError:
