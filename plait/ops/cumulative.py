@@ -356,8 +356,9 @@ def _scan(
     n = shape[axis]
     if n <= _LONG:
         return _rows(b, xs, axis, reverse, combine, units)
-    # About the square root: as many steps within blocks as blocks.
-    size = 1 << math.ceil(math.log2(n) / 2)
+    # Near the square root, for few steps within blocks and few blocks; odd, because rows that are a
+    # power of two apart fall onto the same lines of the cache.
+    size = math.isqrt(n) // 2 | 1
     count = -(-n // size)
     blocks = (*shape[:axis], count, size, *shape[axis + 1 :])
     cut = []
