@@ -42,7 +42,9 @@ def short_type(type: ArrayType) -> str:
     return f"{short_dtype(type.dtype)}[{','.join(map(str, type.shape))}]"
 
 
-class _Names:
+class Names:
+    """Letters for the values of a Program, in the order in which they are asked for."""
+
     def __init__(self) -> None:
         self.known: dict[Var, str] = {}
 
@@ -54,6 +56,7 @@ class _Names:
         return self.known[atom]
 
     def typed(self, var: Var) -> str:
+        """a:f32[3]."""
         return f"{self(var)}:{short_type(var.type)}"
 
 
@@ -66,11 +69,12 @@ def _letters(n: int) -> str:
     return text
 
 
-def _show_param(value: Any, indent: str) -> str:
+def show_param(value: Any, indent: str = "") -> str:
+    """An equation's parameter, Programs in it as text."""
     if isinstance(value, Program):
         return show_program(value, indent + "    ").lstrip()
     if isinstance(value, tuple) and any(isinstance(v, Program) for v in value):
-        inner = (",\n" + indent + "    ").join(_show_param(v, indent) for v in value)
+        inner = (",\n" + indent + "    ").join(show_param(v, indent) for v in value)
         return f"({inner})"
     if isinstance(value, np.dtype):
         return value.name
@@ -81,10 +85,10 @@ def _show_param(value: Any, indent: str) -> str:
 
 def show_program(program: Program, indent: str = "", sources: bool = False) -> str:
     """The text of a Program, one line an equation; with the user's lines if asked."""
-    name = _Names()
+    name = Names()
     lines = [f"{indent}{{ {' '.join(name.typed(v) for v in program.inputs)} =>"]
     for eqn in program.equations:
-        shown = [f"{k}={_show_param(v, indent)}" for k, v in eqn.params.items() if v is not None]
+        shown = [f"{k}={show_param(v, indent)}" for k, v in eqn.params.items() if v is not None]
         params = f"[{' '.join(shown)}]" if shown else ""
         outputs = " ".join(name.typed(v) for v in eqn.outputs)
         inputs = " ".join(name(a) for a in eqn.inputs)

@@ -21,13 +21,15 @@ from plait.errors import ArgumentError
 NONE: frozenset = frozenset()
 
 
-def variance(program: Program, in_varying: Sequence[frozenset], axes: frozenset) -> Variance:
+def variance(
+    program: Program, in_varying: Sequence[frozenset], axes: frozenset, *, silent: bool = False
+) -> Variance:
     """Over which of the named axes the values of a Program vary, given its inputs' sets.
 
     Names outside of `axes` are not followed. Raises: ArgumentError for a collective under a
-    condition that varies over the collective's axis.
+    condition that varies over the collective's axis, unless silent.
     """
-    return _Analysis(axes, {}, silent=False).run(program, in_varying)
+    return _Analysis(axes, {}, silent).run(program, in_varying)
 
 
 class Reason(NamedTuple):
@@ -64,6 +66,13 @@ class Variance:
     def of(self, atom: Atom) -> frozenset:
         """The axes over which a value of the Program varies; literals vary over none."""
         return self._known[atom] if type(atom) is Var else NONE
+
+    def inside(self, eqn: Equation) -> dict[Program, Variance]:
+        """The answers for the sub-programs of one of the Program's equations."""
+        found: dict[Program, Variance] = {}
+        trial = _Analysis(self.axes, {}, silent=True)
+        trial.results(eqn, [self.of(a) for a in eqn.inputs], self, found)
+        return found
 
     def reason(self, output: int, *name: Any) -> Reason | None:
         """Where a result first started to vary over an axis, or over any; None if it does not."""
@@ -139,9 +148,13 @@ class _Analysis:
         return program.derived(key, lambda: Variance(program, sets, self))
 
     def results(
-        self, eqn: Equation, varying: Sequence[frozenset], inside: Variance
+        self,
+        eqn: Equation,
+        varying: Sequence[frozenset],
+        inside: Variance,
+        answers: dict[Program, Variance] | None = None,
     ) -> tuple[frozenset, ...]:
-        """The sets of an equation's results."""
+        """The sets of an equation's results; the answers for its sub-programs go into `answers`."""
         op, params = eqn.op, eqn.params
         if op.communicates and not self.silent:
             for name in op.axis_names(params):
@@ -159,7 +172,10 @@ class _Analysis:
             around = {name: _Condition(eqn, inside, operand) for name in condition}
             inner = _Analysis(self.axes, {**around, **self.conditions}, self.silent)
             if self.axes.isdisjoint(binds):
-                return inner.run(program, varying).out_varying
+                answer = inner.run(program, varying)
+                if answers is not None:
+                    answers[program] = answer
+                return answer.out_varying
             return _renamed(inner, program, varying, binds)
 
         found = op.variance(varying, params, analyse)
