@@ -200,8 +200,11 @@ class Array(metaclass=_ArrayMeta):
         """Its value as a read-only NumPy array, once it is there; keys as uint64. No copy on CPU."""
         type_, placement = self.type, self.placement
         stored = type_ if placement is None else placement.stored(type_)
+        buf = self._live()
         try:
-            value = xla.to_host(self._live(), stored.shape, dtypes.storage(type_.dtype))
+            if not buf.is_ready():
+                buf.block_until_ready()  # unlike reading, this answers Ctrl-C
+            value = xla.to_host(buf, stored.shape, dtypes.storage(type_.dtype))
         except xla.XlaError as error:
             problem = xla.translate_error(error)
             raise problem from problem.__cause__

@@ -29,6 +29,7 @@ from plait.regions import gang
 from plait.regions.spmd import Pmap, fuse
 from plait.runtime import client, xla
 from plait.runtime.array import Array, Taken, as_array, canonical_value, taken_error
+from plait.runtime.interrupt import has_loops, interruptible
 from plait.runtime.partition import Grid, choose_grid, lay_out, spread
 from plait.runtime.placement import (
     Lanes,
@@ -79,6 +80,8 @@ class Compiled:
     ):
         self.program, self.executable, self.text = program, executable, text
         self.execute = executable.execute
+        if has_loops(program):
+            self.execute = interruptible(self.execute)
         self.captured, self.feeders, self.out, self.donated = captured, feeders, out, donated
         self.name, self.names = program.name, program.names
         self.checks = state.debug_nans or state.debug_infs

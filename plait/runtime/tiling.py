@@ -55,7 +55,10 @@ class Tiling:
             return (slice(None),) * len(shape)
         coordinates = np.unravel_index(k, self.mesh_shape)
         index = []
-        for size, axes in zip(self.shard_shape(shape), self.dim_axes):
+        for size, axes, parts in zip(self.shard_shape(shape), self.dim_axes, self.parts):
+            if parts == 1:
+                index.append(slice(None))
+                continue
             part = 0
             for a in axes:
                 part = part * self.mesh_shape[a] + int(coordinates[a])
