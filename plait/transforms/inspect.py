@@ -171,14 +171,14 @@ def make_jaxpr(
       => b }
     """
     from plait.transforms.arguments import select_arguments
-    from plait.transforms.jit import _abstract
+    from plait.transforms.jit import abstract
 
     check_callable(fun, "make_jaxpr")
     static = select_arguments(fun, static_argnums, static_argnames, "make_jaxpr", "static")
 
     def make(*args: Any, **kwargs: Any) -> Any:
         function = JitFunction(fun, static)
-        args, kwargs = tree.map(_abstract, (args, kwargs))
+        args, kwargs = tree.map(abstract, (args, kwargs))
         traced = function.trace_for(*args, **kwargs)
         closed = ClosedProgram(traced.program, traced.captured)
         if not return_shape:

@@ -454,7 +454,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     check_callable(fun, "eval_shape")
     function = fun if isinstance(fun, JitFunction) else JitFunction(fun)
-    args, kwargs = tree.map(_abstract, (args, kwargs))
+    args, kwargs = tree.map(abstract, (args, kwargs))
     traced = function.trace_for(*args, **kwargs)
     shapes = [
         ShapeDtypeStruct(t.shape, t.dtype, weak_type=t.weak_type) for t in traced.program.out_types
@@ -462,7 +462,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     return traced.out_tree.unflatten(shapes)
 
 
-def _abstract(x: Any) -> Any:
+def abstract(x: Any) -> Any:
+    """A ShapeDtypeStruct for what has a shape and a dtype and is no array; else x."""
     if isinstance(x, Array | ShapeDtypeStruct) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return x
     return ShapeDtypeStruct(x.shape, x.dtype)
