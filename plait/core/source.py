@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from types import CodeType
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_is_internal: dict[CodeType, bool] = {}
+# By file name: hashing a code object hashes its constants, every time.
+_is_internal: dict[str, bool] = {}
 
 
 class _Scope(threading.local):
@@ -66,11 +67,8 @@ class Source:
         return f"Source({self.file}:{self.line} in {self.function})"
 
 
-def _internal(code: CodeType) -> bool:
-    answer = _is_internal.get(code)
-    if answer is None:
-        name = code.co_filename
-        answer = _is_internal[code] = name.startswith(_PACKAGE) or name.startswith("<frozen")
+def _internal(name: str) -> bool:
+    answer = _is_internal[name] = name.startswith((_PACKAGE, "<frozen"))
     return answer
 
 
@@ -78,10 +76,10 @@ def user_source() -> Source | None:
     """The innermost frame on this thread's stack that is not plait's own; None if there is none."""
     frame = sys._getframe(1)
     while frame is not None:
-        code = frame.f_code
-        known = _is_internal.get(code)
-        if not (_internal(code) if known is None else known):
-            return Source(code, frame.f_lasti, _scope.prefix)
+        name = frame.f_code.co_filename
+        known = _is_internal.get(name)
+        if not (_internal(name) if known is None else known):
+            return Source(frame.f_code, frame.f_lasti)
         frame = frame.f_back
     return None
 
