@@ -11,7 +11,7 @@ import numpy as np
 from plait.core import dtypes, tree
 from plait.core.interpreter import Tracer
 from plait.core.primitive import Primitive, register
-from plait.core.program import Literal, Program, Var, run_program
+from plait.core.program import Literal, Program, reference, run_program
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.stage import stage, stage_cached
 from plait.core.types import ArrayType, type_of
@@ -146,7 +146,8 @@ class ReduceMax(_Extreme):
         return lowest(dtype)
 
     def numpy(self, x, *, axes):
-        return np.asarray(np.max(x, axis=axes, initial=lowest(x.dtype)[()]), x.dtype)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.max(x, axis=axes, initial=lowest(x.dtype)[()]), x.dtype)
 
 
 class ReduceMin(_Extreme):
@@ -159,7 +160,8 @@ class ReduceMin(_Extreme):
         return highest(dtype)
 
     def numpy(self, x, *, axes):
-        return np.asarray(np.min(x, axis=axes, initial=highest(x.dtype)[()]), x.dtype)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.min(x, axis=axes, initial=highest(x.dtype)[()]), x.dtype)
 
 
 class ReduceProd(_Reduction):
@@ -402,16 +404,6 @@ def _arg(op: Primitive, x: Any, axis: int, index_dtype: Any) -> Any:
 # --- reductions by any computation
 
 
-def run_numpy(program: Program, *args: Any) -> list[Any]:
-    """The results of a Program on NumPy arrays, by the `numpy` rules of its ops."""
-    env: dict[Any, Any] = dict(zip(program.inputs, args, strict=True))
-    for eqn in program.equations:
-        xs = [env[a] if isinstance(a, Var) else a.value for a in eqn.inputs]
-        ys = eqn.op.numpy(*xs, **eqn.params)
-        env.update(zip(eqn.outputs, ys if eqn.op.multiple_results else (ys,), strict=True))
-    return [env[a] if isinstance(a, Var) else a.value for a in program.outputs]
-
-
 def combine_rows(program: Program, *operands: Any) -> tuple[Any, ...]:
     """A Program of scalars applied to each element of arrays of one shape."""
     shape = type_of(operands[0]).shape
@@ -447,9 +439,9 @@ class Reduce(Primitive):
         rows = [np.transpose(x, (*kept, *axes)).reshape(*rest, -1) for x in operands]
         outs = [np.empty(rest, x.dtype) for x in operands]
         for place in np.ndindex(*rest):
-            acc = list(inits)
+            acc: list[Any] = list(inits)
             for k in range(rows[0].shape[-1]):
-                acc = run_numpy(computation, *acc, *(np.asarray(r[(*place, k)]) for r in rows))
+                acc[:] = reference(computation, *acc, *(np.asarray(r[(*place, k)]) for r in rows))
             for out, value in zip(outs, acc, strict=True):
                 out[place] = value
         return tuple(outs)

@@ -10,6 +10,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.primitive import Linear, Primitive, register, zeros_of
+from plait.core.program import reference
 from plait.core.sample import booleans, integers, real
 from plait.core.types import type_of
 from plait.errors import DtypeError
@@ -28,7 +29,6 @@ from plait.ops.reduce import (
     lowest,
     monoid_of,
     reduce_p,
-    run_numpy,
     scalar_program,
 )
 from plait.ops.slices import add_rows, concatenate, pad, slice_p
@@ -291,7 +291,8 @@ class _WindowExtreme(_WindowReduction):
     def numpy(self, x, *, window):
         views = windows_of(x, window, self.identity(x.dtype))
         find = np.max if self.largest else np.min
-        return np.asarray(find(views, axis=tuple(range(x.ndim, 2 * x.ndim))), x.dtype)
+        with np.errstate(invalid="ignore"):
+            return np.asarray(find(views, axis=tuple(range(x.ndim, 2 * x.ndim))), x.dtype)
 
     def jvp(self, xs, ts, *, window):
         # The derivative goes to the first of the elements that attain the extreme.
@@ -361,7 +362,7 @@ class ReduceWindow(Primitive):
         for place in np.ndindex(*shape):
             acc: list[Any] = list(inits)
             for k in np.ndindex(*window.size):
-                acc = run_numpy(computation, *acc, *(np.asarray(v[place + k]) for v in views))
+                acc[:] = reference(computation, *acc, *(np.asarray(v[place + k]) for v in views))
             for out, value in zip(outs, acc, strict=True):
                 out[place] = value
         return tuple(outs)

@@ -77,7 +77,8 @@ class WindowArg(Primitive):
         out = views.shape[: x.ndim]
         views, inside = views.reshape(*out, -1), inside.reshape(*out, -1)
         wide = views.astype(np.float64) if x.dtype in dtypes.FLOAT else views
-        best = (np.max if largest else np.min)(wide, axis=-1, keepdims=True)
+        with np.errstate(invalid="ignore"):
+            best = (np.max if largest else np.min)(wide, axis=-1, keepdims=True)
         hit = inside & ((wide == best) | (wide != wide))
         return np.argmax(hit, -1).astype(choice_dtype(window))
 
