@@ -213,7 +213,7 @@ def _measure(object: Any, leaves: list[Any]) -> tuple[int, ...]:
 
 
 def _from_numbers(object: Any, leaves: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    host = np.asarray(object) if leaves else np.zeros(shape, np.float32)
+    host = np.asarray(object) if leaves else np.zeros(shape, np.float64)
     if host.dtype == np.object_ or host.shape != shape:
         if any(isinstance(x, int) and not -(2**63) <= x < 2**64 for x in leaves):
             raise IntegerOverflowError("an integer in the list does not fit in 64 bits", op="array")
@@ -629,7 +629,7 @@ def _matrix_shape(op: str, arr: Any, k: int) -> tuple[int, int, int]:
 
 
 def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:
-    return tuple(constant(p.astype(np.int32)) for p in pair)  # type: ignore[return-value]
+    return tuple(constant(p.astype(dtypes.default_int())) for p in pair)  # type: ignore[return-value]
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any, ...]:
@@ -637,7 +637,7 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any
     mask = known(mask_func(ones((n, n)), k))
     if mask is None:
         raise ArgumentTypeError("the mask must not be traced", op="mask_indices")
-    return tuple(constant(p.astype(np.int32)) for p in np.nonzero(mask))
+    return tuple(constant(p.astype(dtypes.default_int())) for p in np.nonzero(mask))
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
@@ -645,7 +645,7 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     n, ndim = static_int(n, "diag_indices", "n"), static_int(ndim, "diag_indices", "ndim")
     if n < 0 or ndim < 0:
         raise ArgumentError("needs n >= 0 and ndim >= 0", op="diag_indices", n=n, ndim=ndim)
-    return (_positions((n,), 0, dtypes.int32),) * ndim
+    return (_positions((n,), 0, dtypes.default_int()),) * ndim
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:

@@ -7,13 +7,20 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from plait.core import dtypes
 from plait.core.dtypes import INEXACT
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.manipulation import concatenate, diff, expand_dims
-from plait.numpy.promotion import astype, axes_in, axis_in, broadcast_shapes, operand, value
+from plait.numpy.promotion import (
+    astype,
+    axes_in,
+    axis_in,
+    broadcast_shapes,
+    inexact,
+    operand,
+    value,
+)
 from plait.ops import axes as ops
 from plait.ops.slices import slice_in_dim
 
@@ -177,7 +184,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
         raise ArgumentError("only edge_order=1 is supported", op="gradient", edge_order=edge_order)
     f = value("gradient", f)
     if f.dtype not in INEXACT:
-        f = astype(f, dtypes.default_float())
+        f = astype(f, inexact(f.dtype))
     axes = axes_in(axis, f.ndim, "gradient")
     spacings = list(varargs) if len(varargs) != 1 else list(varargs) * len(axes)
     if not spacings:

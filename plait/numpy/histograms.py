@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
-from plait.core.dtypes import INEXACT
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, ShapeError
 from plait.numpy import reduction, ufuncs
@@ -17,6 +16,7 @@ from plait.numpy.manipulation import diff, ravel, rows
 from plait.numpy.promotion import (
     astype,
     constant,
+    inexact,
     is_traced_or_device,
     known,
     promote_dtypes,
@@ -53,7 +53,11 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         length = max(minlength, int(host.max()) + 1 if host.size else 0, 1 if host.size else 0)
     else:
         length = max(static_int(length, "bincount", "length"), minlength)
-    w = constant(np.ones((), np.int32)) if weights is None else value("bincount", weights, 1)
+    w = (
+        constant(np.ones((), dtypes.default_int()))
+        if weights is None
+        else value("bincount", weights, 1)
+    )
     if weights is not None and w.shape != x.shape:
         raise ShapeError("needs one weight for each element", op="bincount", x=x, weights=w)
     zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), (length,))
@@ -65,7 +69,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if isinstance(bins, str):
         raise ArgumentError("rules for bins are not supported", op="histogram", bins=bins)
     a = value("histogram_bin_edges", a)
-    dtype = a.dtype if a.dtype in INEXACT else dtypes.default_float()
+    dtype = inexact(a.dtype)
     if is_traced_or_device(bins) or isinstance(bins, list | tuple | np.ndarray):
         edges = array(bins)
         if edges.ndim == 1:
@@ -97,7 +101,7 @@ def histogram(
     x, edges = promote_dtypes("histogram", (ravel(a), edges))
     n = edges.shape[0] - 1
     if weights is None:
-        w = constant(np.ones((), dtypes.default_float()))
+        w = constant(np.ones((), x.dtype))
     else:
         w = value("histogram", weights, 3)
         if w.shape != a.shape:

@@ -6,13 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from plait.core import dtypes
 from plait.core.dtypes import INEXACT
 from plait.errors import ArgumentError, ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.contraction import convolve
 from plait.numpy.manipulation import atleast_1d, concatenate
-from plait.numpy.promotion import astype, constant, known, promote_dtypes, static_int, value
+from plait.numpy.promotion import (
+    astype,
+    constant,
+    inexact,
+    known,
+    promote_dtypes,
+    static_int,
+    to_inexact,
+    value,
+)
 from plait.ops import axes as ops
 from plait.ops.slices import pad, slice_in_dim
 
@@ -74,7 +82,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     if m == 0:
         return p
     (p,) = promote_dtypes("polyder", (p,))
-    p = p if p.dtype in INEXACT else astype(p, dtypes.default_float())
+    p = to_inexact("polyder", p)
     n = p.shape[0]
     if n <= m:
         return p[:0]
@@ -90,7 +98,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         raise ArgumentError("needs m >= 0", op="polyint", m=m)
     p, constants = promote_dtypes("polyint", (p, 0 if k is None else k))
     if p.dtype not in INEXACT:
-        p, constants = (astype(x, dtypes.default_float()) for x in (p, constants))
+        p, constants = (astype(x, inexact(p.dtype)) for x in (p, constants))
     constants = atleast_1d(constants)
     if constants.shape == (1,):
         constants = ops.broadcast_to(constants, (m,))
@@ -107,7 +115,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
     """(quotient, remainder) of two polynomials."""
     u, v = promote_dtypes("polydiv", (u, v))
     if u.dtype not in INEXACT:
-        u, v = (astype(x, dtypes.default_float()) for x in (u, v))
+        u, v = (astype(x, inexact(u.dtype)) for x in (u, v))
     u, v = atleast_1d(u), atleast_1d(v)
     n, m = u.shape[0], v.shape[0]
     quotient = []
@@ -124,7 +132,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of the polynomial with the given zeros, of leading coefficient 1."""
     zeros = value("poly", seq_of_zeros)
-    zeros = atleast_1d(zeros if zeros.dtype in INEXACT else astype(zeros, dtypes.default_float()))
+    zeros = atleast_1d(to_inexact("poly", zeros))
     if zeros.ndim != 1:
         raise ShapeError("needs a vector of zeros", op="poly", seq_of_zeros=zeros)
     p = constant(np.ones(1, zeros.dtype))

@@ -176,8 +176,10 @@ def to_dtype(spec: Any) -> Any:
 
 
 def inexact(dtype: Any) -> Any:
-    """The dtype itself if float or complex, else the default float."""
-    return dtype if dtype in INEXACT else dtypes.default_float()
+    """The dtype itself if inexact, else float64 for 64-bit integers and float32 for all others."""
+    if dtype in INEXACT:
+        return dtype
+    return dtypes.float64 if dtype.itemsize == 8 and dtype in INTEGER else dtypes.float32
 
 
 def result_type(*args: Any) -> Any:
@@ -234,7 +236,7 @@ def _plan(op: str, types: tuple[ArrayType, ...], kind: str) -> _Plan:
     if kind is INEXACT_KIND:
         dtype = inexact(dtype)
     elif kind is NUMERIC and dtype in BOOL:
-        dtype = dtypes.default_int()
+        dtype = dtypes.int32
     shape, warning = _common_shape(op, [t.shape for t in types])
     steps = tuple(
         (

@@ -22,6 +22,7 @@ from plait.numpy.promotion import (
     axes_in,
     axis_in,
     broadcast_shapes,
+    inexact,
     out_is_none,
     promote_dtypes,
     to_dtype,
@@ -249,10 +250,10 @@ def _work_dtype(x: Any, dtype: Any) -> tuple[Any, Any]:
     if dtype is not None:
         chosen = to_dtype(dtype)
     else:
-        chosen = x.dtype if x.dtype in INEXACT else dtypes.default_float()
+        chosen = inexact(x.dtype)
     if chosen in INEXACT:
         return chosen, dtypes.float32 if _half(chosen) else chosen
-    return chosen, dtypes.promote((x.dtype, False), (dtypes.default_float(), False))[0]
+    return chosen, inexact(x.dtype)
 
 
 def _size(shape: tuple[int, ...], axes: tuple[int, ...]) -> int:
@@ -313,7 +314,7 @@ def average(
         return y, broadcast_to(value("average", count), y.shape)
     a, weights = promote_dtypes("average", (a, value("average", weights, 2)))
     if a.dtype not in INEXACT:
-        a, weights = (astype(v, dtypes.default_float()) for v in (a, weights))
+        a, weights = (astype(v, inexact(a.dtype)) for v in (a, weights))
     if weights.shape != a.shape:
         if axis is None or weights.shape != tuple(a.shape[k] for k in axes):
             raise ShapeError(

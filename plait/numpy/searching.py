@@ -19,11 +19,13 @@ from plait.numpy.promotion import (
     astype,
     axis_in,
     constant,
+    inexact,
     is_traced_or_device,
     known,
     promote,
     promote_dtypes,
     static_int,
+    to_inexact,
     value,
 )
 from plait.numpy.reduction import sum as total
@@ -73,10 +75,10 @@ def argsort(
     """The positions that sort `a` along an axis; equal elements keep their order."""
     a, axis = _along("argsort", a, axis, kind, order)
     if not descending:
-        return sorting.argsort(a, axis, stable)
+        return astype(sorting.argsort(a, axis, stable), dtypes.default_int())
     # Sorted backwards and read backwards, equal elements keep their order.
     places = ops.rev(sorting.argsort(ops.rev(a, (axis,)), axis, stable), (axis,))
-    return ufuncs.subtract(a.shape[axis] - 1, places)
+    return astype(ufuncs.subtract(a.shape[axis] - 1, places), dtypes.default_int())
 
 
 def lexsort(keys: Any, axis: int = -1) -> Any:
@@ -89,10 +91,11 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     if any(k.shape != shape for k in found):
         raise ShapeError("the keys have different shapes", op="lexsort", first=found[0])
     if not shape:
-        return constant(np.zeros((), np.int32))
+        return constant(np.zeros((), dtypes.default_int()))
     axis = axis_in(axis, len(shape), "lexsort")
     places = iota_p.bind(shape=shape, dtype=dtypes.int32, axis=axis)
-    return sorting.sort([*found[::-1], places], axis, True, len(found))[-1]
+    order = sorting.sort([*found[::-1], places], axis, True, len(found))[-1]
+    return astype(order, dtypes.default_int())
 
 
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
@@ -199,8 +202,8 @@ def interp(
         )
     x, xp = promote_dtypes("interp", (x, xp))
     if xp.dtype not in INEXACT:
-        x, xp = (astype(v, dtypes.default_float()) for v in (x, xp))
-    fp = fp if fp.dtype in INEXACT else astype(fp, dtypes.default_float())
+        x, xp = (astype(v, inexact(xp.dtype)) for v in (x, xp))
+    fp = to_inexact("interp", fp)
     if period is not None:
         period = ufuncs.abs(period)
         x, xp = ufuncs.remainder(x, period), ufuncs.remainder(xp, period)
@@ -256,7 +259,7 @@ def _nonzero(op: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, .
                 a=a,
                 fix="give size=, or use jnp.where(condition, x, y)",
             )
-        return tuple(constant(p.astype(np.int32)) for p in np.nonzero(host))
+        return tuple(constant(p.astype(dtypes.default_int())) for p in np.nonzero(host))
     size = static_int(size, op, "size")
     mask = ravel(a if a.dtype in BOOL else ufuncs.not_equal(a, 0))
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
@@ -269,7 +272,8 @@ def _nonzero(op: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, .
         stride //= max(n, 1)
         along = ufuncs.floor_divide(place, max(stride, 1))
         place = ufuncs.subtract(place, ufuncs.multiply(along, stride))
-        result.append(ufuncs.where(there, along, 0 if fill is None else fill))
+        along = ufuncs.where(there, along, 0 if fill is None else fill)
+        result.append(astype(along, dtypes.default_int()))
     return tuple(result)
 
 

@@ -94,9 +94,9 @@ def _unique(x: Any, equal_nan: bool, size: int | None, fill_value: Any) -> tuple
         m = min(n, 1) if size is None else static_int(size, "unique", "size")
         fill = 0 if fill_value is None else fill_value
         shape = (m, *x.shape[1:])
-        none = constant(np.zeros(m, np.int32))
+        none = constant(np.zeros(m, dtypes.default_int()))
         empty = ops.broadcast_to(constant(np.asarray(fill).astype(x.dtype)), shape)
-        return empty, none, constant(np.zeros(n, np.int32)), none
+        return empty, none, constant(np.zeros(n, dtypes.default_int())), none
     places = iota_p.bind(shape=(n,), dtype=index, axis=0)
     if x.ndim == 1:
         ordered, order = sorting.sort([x, places])
@@ -128,7 +128,8 @@ def _unique(x: Any, equal_nan: bool, size: int | None, fill_value: Any) -> tuple
         shown = ops.reshape(there, (m,) + (1,) * (x.ndim - 1))
         fill = astype(value("unique", fill_value), x.dtype)
         found = ufuncs.where(shown, found, fill)
-    return found, indices, inverse, counts
+    wide = dtypes.default_int()
+    return found, *(astype(x, wide) for x in (indices, inverse, counts))
 
 
 def _differs(x: Any, y: Any, equal_nan: bool) -> Any:
@@ -235,7 +236,8 @@ def intersect1d(
         if not return_indices:
             return constant(result)
         values, i, j = result
-        return constant(values), constant(i.astype(np.int32)), constant(j.astype(np.int32))
+        wide = dtypes.default_int()
+        return constant(values), constant(i.astype(wide)), constant(j.astype(wide))
     found, places, *_ = _unique(x, True, x.shape[0], None)
     count = _count_unique(x)
     numbers = iota_p.bind(shape=(x.shape[0],), dtype=dtypes.int32, axis=0)
@@ -275,8 +277,10 @@ def setdiff1d(
     x, y = promote_dtypes("setdiff1d", (ar1, ar2))
     x = ravel(x)
     if size is None:
-        return constant(np.setdiff1d(*_untraced("setdiff1d", ar1=x, ar2=y)))
-    return _selected_unique("setdiff1d", x, isin(x, y, invert=True), size, fill_value)
+        found = constant(np.setdiff1d(*_untraced("setdiff1d", ar1=x, ar2=y)))
+    else:
+        found = _selected_unique("setdiff1d", x, isin(x, y, invert=True), size, fill_value)
+    return astype(found, value("setdiff1d", ar1).dtype)
 
 
 def setxor1d(

@@ -16,10 +16,12 @@ from plait.numpy.manipulation import concatenate, diagonal
 from plait.numpy.promotion import (
     astype,
     axes_in,
+    inexact,
     known,
     out_is_none,
     promote_dtypes,
     to_dtype,
+    to_inexact,
     value,
 )
 from plait.ops import axes as ops
@@ -142,11 +144,10 @@ def _quantile(
         raise ArgumentError(f"there is no method {method!r}", op=op, fix=f"one of {_METHODS}")
     if weights is not None:
         raise ArgumentError("weights are not supported", op=op)
-    a, q = promote_dtypes(op, (a, value(op, q, 1)))
+    a = to_inexact(op, value(op, a))
     if a.dtype in COMPLEX:
         raise DtypeError("complex numbers have no order", op=op, a=a)
-    if a.dtype not in INEXACT:
-        a, q = (astype(v, dtypes.default_float()) for v in (a, q))
+    a, q = promote_dtypes(op, (a, value(op, q, 1)))
     if q.ndim > 1:
         raise ShapeError("q is a number or a vector", op=op, q=q)
     axes = axes_in(axis, a.ndim, op)
@@ -247,7 +248,7 @@ def cov(
     if dtype is not None:
         x = astype(x, to_dtype(dtype))
     elif x.dtype not in INEXACT:
-        x = astype(x, dtypes.default_float())
+        x = astype(x, inexact(x.dtype))
     ddof = (0 if bias else 1) if ddof is None else ddof
     real = dtypes.real_of(x.dtype)
     n = x.shape[1]

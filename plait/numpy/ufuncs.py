@@ -158,7 +158,8 @@ def positive(x: Any, /) -> Any:
 
 def reciprocal(x: Any, /) -> Any:
     """1 / x; integers become floats."""
-    return true_divide(1, operand("reciprocal", x))
+    x = to_inexact("reciprocal", x)
+    return arithmetic.div.bind(number_like(x, 1), x)
 
 
 def square(x: Any, /) -> Any:
@@ -583,7 +584,9 @@ conj = conjugate
 
 def angle(z: Any, deg: bool = False) -> Any:
     """The angle of a complex number in the plane, in radians, or degrees if deg."""
-    z = to_inexact("angle", operand("angle", z))
+    z = operand("angle", z)
+    if type_of(z).dtype not in INEXACT:
+        z = astype(value("angle", z), dtypes.default_float())
     parts = (imag(z), real(z))
     result = functions.atan2.bind(*promote("angle", parts))
     if deg:
@@ -633,7 +636,9 @@ def fix(x: Any, out: None = None) -> Any:
 
 def rint(x: Any, /) -> Any:
     """The whole number nearest to x, the even one of two; integers become floats."""
-    x = to_inexact("rint", x)
+    x = operand("rint", x)
+    if type_of(x).dtype not in INEXACT:
+        x = astype(value("rint", x), dtypes.default_float())
     if type_of(x).dtype in COMPLEX:
         return functions.complex(rint(functions.real(x)), rint(functions.imag(x)))
     return _round_even(x)

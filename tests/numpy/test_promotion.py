@@ -83,7 +83,10 @@ def test_64_bits_with_the_switch(x64):
     assert jnp.arange(3).dtype == np.int64
     assert jnp.asarray(1.0).dtype == np.float64
     assert (jnp.ones(2, np.float32) * 2.0).dtype == np.float32
-    assert (jnp.ones(2, np.int32) / 2).dtype == np.float64
+    assert (jnp.ones(2, np.int32) / 2).dtype == np.float32
+    assert (jnp.ones(2, int) / 2).dtype == np.float64
+    assert jnp.sin(jnp.ones(2, np.int64)).dtype == np.float64
+    assert jnp.argsort(np.ones(2)).dtype == jnp.nonzero(np.ones(2))[0].dtype == np.int64
     assert jnp.sum(jnp.ones(2, bool)).dtype == np.int64
     assert jnp.asarray(np.array([2**40])).dtype == np.int64
 
