@@ -122,6 +122,8 @@ def lower(b: Builder, how: Plan, xs: Sequence[Value], **params: Any) -> Sequence
     mesh = list(outer_mesh)
     for level in levels:
         plan, name = level.plan, level.axis_name
+        # The body's own axis hides an outer one of the same name.
+        mesh = [(DeviceAxis(f"outer {n}") if n == name else n, size) for n, size in mesh]
         here: Any = name
         if plan.lanes > 1:
             here = DeviceAxis(f"devices of {name}")
