@@ -158,6 +158,23 @@ class Rows:
         return repr(self.function)
 
 
+class Masked:
+    """A function of flat values with one more, the first: whether to call it. If not, zeros."""
+
+    def __init__(self, function: Any):
+        self.function = function
+
+    def __call__(self, values: Sequence[Any], results: Sequence[ArrayType]) -> list[np.ndarray]:
+        """The results, or zeros."""
+        active, *rest = values
+        if bool(np.asarray(active)):
+            return self.function(rest, results)
+        return [np.zeros(t.shape, dtypes.storage(t.dtype)) for t in results]
+
+    def __repr__(self) -> str:
+        return repr(self.function)
+
+
 class _Callback(Primitive):
     """Base of the ops that call a Python function.
 
@@ -595,6 +612,7 @@ def device_id() -> Any:
 
 __all__ = [
     "HostFunction",
+    "Masked",
     "debug_callback",
     "device_id",
     "io_callback",

@@ -24,8 +24,15 @@ from plait.interpreters.split import Split, split_program
 from plait.interpreters.transpose import transpose_program
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_in_dim
-from plait.ops.compare import clamp, ne, select_n_p
-from plait.regions.region import Region, check_operands, merge, partition
+from plait.ops.compare import clamp, eq, ne, select_n_p
+from plait.regions.masked import masked
+from plait.regions.region import (
+    Region,
+    check_operands,
+    merge,
+    partition,
+    program_has_effects,
+)
 from plait.regions.trace import (
     Traced,
     check_function,
@@ -110,7 +117,13 @@ class Cond(Region):
     def _select(self, frame, index, xs, mapped, branches):
         # The rows take different branches: run all of them, and choose row by row.
         every = (True,) * len(branches[0].outputs)
-        results = [run_program(batch_program(p, frame, mapped, every)[0], *xs) for p in branches]
+        results = []
+        for k, p in enumerate(branches):
+            if program_has_effects(p):
+                run, _ = batch_program(masked(p), frame, (True, *mapped), every)
+                results.append(run_program(run, eq(index, np.int32(k)), *xs))
+            else:
+                results.append(run_program(batch_program(p, frame, mapped, every)[0], *xs))
         chosen = []
         for cases in zip(*results, strict=True):
             which = broadcast_in_dim(index, type_of(cases[0]).shape, (0,))

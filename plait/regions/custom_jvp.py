@@ -61,7 +61,7 @@ class CustomJvp(CustomOp):
             closed: FlatRule = _ProgramRule(programs[1], len(program.outputs))
         else:
             program, captured = traced.program, traced.captured
-            closed = _Without(rule, len(captured))
+            closed = Without(rule, len(captured))
         return stager.emit(
             custom_jvp_call_p,
             [*captured, *xs],
@@ -142,7 +142,7 @@ custom_jvp_call_p = register(CustomJvpCall())
 # --- rules on leaves
 
 
-class _Without:
+class Without:
     """A rule that takes no notice of the first operands: values that the function closed over."""
 
     def __init__(self, rule: FlatRule, captured: int):

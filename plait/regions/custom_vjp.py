@@ -67,7 +67,7 @@ class CustomVjp(CustomOp):
             program, captured, closed = _trace_rules(traced, fwd, types)
         else:
             program, captured = traced.program, traced.captured
-            closed = _Without(fwd, len(captured))
+            closed = Without(fwd, len(captured))
         return stager.emit(
             custom_vjp_call_p,
             [*captured, *xs],
@@ -220,7 +220,7 @@ def _push(
 # --- rules on leaves
 
 
-class _Without:
+class Without:
     """A forward rule that takes no notice of the first operands: values closed over."""
 
     def __init__(self, fwd: FlatForward, captured: int):

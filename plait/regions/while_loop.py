@@ -22,7 +22,14 @@ from plait.ops.arithmetic import add
 from plait.ops.axes import broadcast_in_dim
 from plait.ops.compare import lt, select_n_p
 from plait.ops.reduce import reduce_or
-from plait.regions.region import Region, check_operands, merge, partition
+from plait.regions.masked import masked
+from plait.regions.region import (
+    Region,
+    check_operands,
+    merge,
+    partition,
+    program_has_effects,
+)
 from plait.regions.scan import cut, either
 from plait.regions.trace import rewire, same_type
 
@@ -153,10 +160,14 @@ class While(Region):
         # Rows stop at different times: the loop goes on while any row does, and rows that have
         # stopped keep their values. Which rows go on is carried along.
         (active,) = run_program(test, *cc, *carry)
+        effects = program_has_effects(cond) or program_has_effects(body)
+        if effects:
+            test, _ = batch_program(masked(cond), frame, (True, *cc_map, *carry_map), (True,))
+            step, _ = batch_program(masked(body), frame, (True, *bc_map, *carry_map), carry_map)
         _, *out = self.bind(
             *(*cc, *bc, active, *carry),
-            cond=_any_active(test, len(cc)),
-            body=_step_active(test, step, len(cc), len(bc)),
+            cond=_any_active(test, len(cc) + effects),
+            body=_step_active(test, step, len(cc), len(bc), effects),
             cond_consts=0,
             body_consts=len(cc) + len(bc),
         )
@@ -212,28 +223,34 @@ def _any_active(test: Program, consts: int) -> Program:
     return test.derived(("any active", consts), make)
 
 
-def _step_active(test: Program, step: Program, cond_consts: int, body_consts: int) -> Program:
-    """The body (constants of both, active rows, carry) -> (active rows, carry)."""
+def _step_active(
+    test: Program, step: Program, cond_consts: int, body_consts: int, effects: bool
+) -> Program:
+    """The body (constants of both, active rows, carry) -> (active rows, carry).
+
+    With effects both programs take the active rows as their first operand (masked.py).
+    """
 
     def make() -> Program:
         (active,) = test.out_types
-        cc_types, carry_types = cut(test.in_types, cond_consts)
-        bc_types, _ = cut(step.in_types, body_consts)
+        cc_types, carry_types = cut(test.in_types[effects:], cond_consts)
+        bc_types, _ = cut(step.in_types[effects:], body_consts)
 
         def run(*args: Any) -> list[Any]:
             cc, bc, (active,), carry = cut(args, cond_consts, body_consts, 1)
-            new = run_program(step, *bc, *carry)
+            mask = (active,) if effects else ()
+            new = run_program(step, *mask, *bc, *carry)
             kept = []
             for old, y in zip(carry, new, strict=True):
                 which = broadcast_in_dim(active, type_of(y).shape, (0,))
                 kept.append(select_n_p.bind(which, old, y))
-            (still,) = run_program(test, *cc, *kept)
+            (still,) = run_program(test, *mask, *cc, *kept)
             return [select_n_p.bind(active, active, still), *kept]
 
         types = [*cc_types, *bc_types, active, *carry_types]
         return stage_closed(run, types, name=step.name)
 
-    return step.derived(("step active", test, cond_consts, body_consts), make)
+    return step.derived(("step active", test, cond_consts, body_consts, effects), make)
 
 
 __all__ = ["While", "while_p"]

@@ -12,6 +12,7 @@ from plait.core import dtypes
 from plait.core.program import Equation, Program, Var
 from plait.errors import NanError
 from plait.regions.call import call_p
+from plait.regions.region import program_has_effects
 from plait.runtime.array import Array
 from plait.runtime.placement import Placement
 
@@ -68,11 +69,41 @@ def _device(placement: Placement | None, x: Array, position: tuple[int, ...]) ->
 
 
 def _search(program: Program, args: Sequence[Any], captured: Sequence[Any]) -> Equation | None:
-    """The first equation that makes a bad value, by running the program op by op."""
+    """The first equation that makes a bad value, by running the program op by op.
+
+    None as well for a program with effects that would happen a second time.
+    """
+    silent = _silenced(program)
+    if silent is None:
+        return None
+    program = silent
     watched = {"debug_nans": state.debug_nans, "debug_infs": state.debug_infs}
     with override(debug_nans=False, debug_infs=False):
         values = [Array(b, v.type, v.type) for b, v in zip(captured, program.inputs, strict=False)]
         return _first(program, [*values, *args], watched)
+
+
+def _silenced(program: Program) -> Program | None:
+    """The Program without what it prints; None if it has other effects."""
+    if not program_has_effects(program):
+        return program
+    kept = []
+    for eqn in program.equations:
+        if eqn.op.has_effects:
+            if eqn.outputs:
+                return None
+            continue
+        params = dict(eqn.params)
+        for name, value in params.items():
+            programs = value if isinstance(value, tuple) else (value,)
+            if not any(isinstance(v, Program) for v in programs):
+                continue
+            silent = [_silenced(v) for v in programs]
+            if None in silent:
+                return None
+            params[name] = tuple(silent) if isinstance(value, tuple) else silent[0]
+        kept.append(Equation(eqn.op, eqn.inputs, params, eqn.outputs, eqn.source))
+    return Program(program.inputs, kept, program.outputs, program.name, program.names)
 
 
 def _first(program: Program, args: Sequence[Any], watched: dict[str, bool]) -> Equation | None:
