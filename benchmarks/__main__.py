@@ -7,7 +7,7 @@ from time import perf_counter
 from rich.console import Console
 
 from benchmarks.compare import LIBRARIES, compare
-from benchmarks.registry import load_all
+from benchmarks.registry import GROUPS, load_all
 from benchmarks.report import machine, terminal_table, write_markdown
 
 
@@ -25,9 +25,12 @@ def parse():
 
 def chosen(workloads, options):
     def wanted(workload):
-        if options.names:
-            return any(n == workload.group or n in workload.name for n in options.names)
-        return workload.quick or not options.quick
+        if not options.names:
+            return workload.quick or not options.quick
+        return any(
+            name == workload.group if name in GROUPS else name in workload.name
+            for name in options.names
+        )
 
     return [workload for workload in workloads.values() if wanted(workload)]
 
