@@ -4,7 +4,7 @@
 it over many devices with collectives; all compose, in any order. The names are JAX's.
 """
 
-from plait import dtypes, errors, lax, tree, tree_util
+from plait import debug, dtypes, errors, experimental, lax, profiler, tree, tree_util
 from plait import numpy as numpy
 from plait.config import (
     config,
@@ -17,6 +17,7 @@ from plait.config import (
     numpy_dtype_promotion,
     numpy_rank_promotion,
 )
+from plait.ops.callback import pure_callback
 from plait.regions.checkpoint import checkpoint, checkpoint_policies
 from plait.regions.checkpoint import checkpoint as remat
 from plait.regions.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
@@ -39,7 +40,7 @@ from plait.runtime.transfer import (
     device_put_replicated,
     device_put_sharded,
 )
-from plait.runtime.xla import Device
+from plait.runtime.xla import Device, effects_barrier
 from plait.transforms.caches import clear_caches
 from plait.transforms.grad import (
     grad,
@@ -54,6 +55,7 @@ from plait.transforms.grad import (
 )
 from plait.transforms.inspect import make_jaxpr
 from plait.transforms.jit import ShapeDtypeStruct, eval_shape, jit
+from plait.transforms.named import named_call, named_scope
 from plait.transforms.pmap import pmap
 from plait.transforms.shard_map import shard_map
 from plait.transforms.vmap import vmap

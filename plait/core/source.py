@@ -79,7 +79,7 @@ def user_source() -> Source | None:
         name = frame.f_code.co_filename
         known = _is_internal.get(name)
         if not (_internal(name) if known is None else known):
-            return Source(frame.f_code, frame.f_lasti)
+            return Source(frame.f_code, frame.f_lasti, _scope.prefix)
         frame = frame.f_back
     return None
 

@@ -28,9 +28,9 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
     """A function that, instead of calling f, says how f would run on the arguments.
 
     f is compiled with jit or pmap, or is taken as jit would. The page names the form of the
-    program, its devices and lanes; what each device holds of each argument and result, what is kept once,
-    and which donated arguments gave their memory to a result; each collective with its bytes and
-    the line it comes from; and XLA's estimates of work and memory. Arguments may be
+    program, its devices and lanes; what each device holds of each argument and result, what is kept
+    once, and which donated arguments gave their memory to a result; each collective with its bytes
+    and the line it comes from; and XLA's estimates of work and memory. Arguments may be
     ShapeDtypeStructs. Print the page; a notebook shows it as HTML.
 
     Raises: as compiling f would.

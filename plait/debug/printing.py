@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import pdb
 import re
 import string
 import sys
@@ -211,6 +210,8 @@ def breakpoint(**_: Any) -> None:
             )
         interpreter = interpreter.parent
     if sys.breakpointhook is sys.__breakpointhook__:
+        import pdb  # slow to import, and seldom needed
+
         pdb.Pdb().set_trace(sys._getframe(1))
     else:
         sys.breakpointhook()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -38,21 +37,26 @@ class Report:
         return str(self)
 
     def _repr_html_(self) -> str:
-        parts = [f"<h3>{html.escape(self.title)}</h3>"]
+        parts = [f"<h3>{escaped(self.title)}</h3>"]
         for section in self.sections:
-            parts.append(f"<h4>{html.escape(section.heading)}</h4>")
+            parts.append(f"<h4>{escaped(section.heading)}</h4>")
             lines = []
             if section.head:
-                cells = "".join(f"<th{_LEFT}>{html.escape(c)}</th>" for c in section.head)
+                cells = "".join(f"<th{_LEFT}>{escaped(c)}</th>" for c in section.head)
                 lines.append(f"<tr>{cells}</tr>")
             for row in section.rows:
-                cells = "".join(f"<td{_LEFT}>{html.escape(c)}</td>" for c in row)
+                cells = "".join(f"<td{_LEFT}>{escaped(c)}</td>" for c in row)
                 lines.append(f"<tr>{cells}</tr>")
             if lines:
                 parts.append(f"<table>{''.join(lines)}</table>")
             if section.note:
-                parts.append(f"<p>{html.escape(section.note)}</p>")
+                parts.append(f"<p>{escaped(section.note)}</p>")
         return f"<div>{''.join(parts)}</div>"
+
+
+def escaped(text: str) -> str:
+    """Text as HTML shows it."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 _LEFT = ' style="text-align:left;white-space:pre"'

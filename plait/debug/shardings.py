@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import sys
 import textwrap
 from collections.abc import Callable, Sequence
@@ -10,6 +9,7 @@ from typing import Any
 
 from plait.core.context import context
 from plait.core.interpreter import Tracer
+from plait.debug.report import escaped
 from plait.errors import ArgumentTypeError
 from plait.ops.callback import inspect_sharding_p
 from plait.runtime.array import Array, as_array
@@ -152,9 +152,9 @@ class ShardingPicture:
             for label in row:
                 fill = f"background:{colors[label]};color:black;" if self.use_color else ""
                 style = f"border:1px solid;padding:1em;text-align:center;{fill}"
-                cells.append(f'<td style="{style}">{html.escape(label)}</td>')
+                cells.append(f'<td style="{style}">{escaped(label)}</td>')
             rows.append(f"<tr>{''.join(cells)}</tr>")
-        note = f"<div>{html.escape(self.note)}</div>" if self.note else ""
+        note = f"<div>{escaped(self.note)}</div>" if self.note else ""
         table = f'<table style="border-collapse:collapse">{"".join(rows)}</table>'
         return f"<div>{table}{note}</div>"
 

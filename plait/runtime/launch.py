@@ -1,15 +1,31 @@
-"""How a loaded program is launched: around the gate or through it, with a token for its effects."""
+"""How a loaded program is launched: around the gate or through it, with a token for its effects.
+
+And what is known of its memory.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from plait.runtime import effects
 from plait.runtime.gate import Gate, Waitable
 
 Execute = Callable[[list[Any]], list[Any]]
+
+
+@dataclass(frozen=True)
+class MemoryAnalysis:
+    """Bytes a program needs on each of its devices."""
+
+    arguments: int
+    outputs: int
+    aliased: int
+    temporaries: int
+    code: int
+    peak: int
 
 
 class ProgramToken:

@@ -16,7 +16,6 @@ import math
 import os
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -35,7 +34,7 @@ from plait.runtime.disk_cache import disk_cache, entry_key
 from plait.runtime.faults import HostCallback as HostCallback
 from plait.runtime.faults import clean, compile_error, translate_error
 from plait.runtime.gate import Gate
-from plait.runtime.launch import make_execute
+from plait.runtime.launch import MemoryAnalysis, make_execute
 from plait.runtime.narrow import is_narrow, wide_dtype, widening_program
 from plait.runtime.tiling import Shape, Tiling
 
@@ -528,18 +527,6 @@ _HANDLER_OPTIONS: dict[str, bool] = (
 )
 
 
-@dataclass(frozen=True)
-class MemoryAnalysis:
-    """Bytes a program needs on each of its devices."""
-
-    arguments: int
-    outputs: int
-    aliased: int
-    temporaries: int
-    code: int
-    peak: int
-
-
 class Executable:
     """A compiled program on its devices.
 
@@ -759,6 +746,21 @@ def effects_barrier() -> None:
     except XlaError as error:
         problem = translate_error(error)
         raise problem from problem.__cause__
+
+
+def profiler() -> Any:
+    """jaxlib's module of profiling sessions, annotations and server. Raises BackendError."""
+    try:
+        from jaxlib import _profile_data, _profiler  # the second returns objects of the first
+    except ImportError as error:
+        raise BackendError(f"this jaxlib ({VERSION}) has no profiler") from error
+    assert _profile_data
+    return _profiler
+
+
+def heap_profile(client: Client) -> bytes:
+    """The client's buffers and where they were made, as a gzipped pprof profile."""
+    return client.heap_profile()
 
 
 # --- library calls --------------------------------------------------------------------------------

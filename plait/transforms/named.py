@@ -1,0 +1,38 @@
+"""named_scope and named_call: names for parts of a program, which its HLO and profiles show."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from plait.core.source import function_name, scope
+from plait.errors import ArgumentTypeError
+from plait.transforms.arguments import check_callable
+
+
+def named_scope(name: str) -> Any:
+    """`with named_scope("attention"):` — ops traced in the block carry the name, nested ones both.
+
+    It stands in the op names of the compiled program, and so in profiles and in XLA's messages.
+    Works as a decorator too. Raises: ArgumentTypeError if name is not a string.
+    """
+    if not isinstance(name, str):
+        raise ArgumentTypeError("the name is a string", op="named_scope", got=name)
+    return scope(name)
+
+
+def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
+    """The function, run in a named_scope: of its own name, unless another is given."""
+    check_callable(fun, "named_call")
+    label = function_name(fun) if name is None else name
+
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        with named_scope(label):
+            return fun(*args, **kwargs)
+
+    return named
+
+
+__all__ = ["named_call", "named_scope"]

@@ -1,0 +1,77 @@
+"""What plait's public modules export, pinned in exports.txt.
+
+`python -m tests.test_exports` writes it anew; the difference is what a change promises or breaks.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pathlib
+import types
+
+STORED = pathlib.Path(__file__).with_name("exports.txt")
+PUBLIC = (
+    "plait",
+    "plait.debug",
+    "plait.dtypes",
+    "plait.errors",
+    "plait.experimental",
+    "plait.flatten_util",
+    "plait.lax",
+    "plait.nn",
+    "plait.numpy",
+    "plait.numpy.linalg",
+    "plait.profiler",
+    "plait.random",
+    "plait.sharding",
+    "plait.testing",
+    "plait.tree",
+    "plait.tree_util",
+    "plait.typing",
+)
+
+
+def exported(module: types.ModuleType) -> list[str]:
+    """Names in __all__, else all that do not begin with _; of modules only the public ones."""
+    names = getattr(module, "__all__", None)
+    if names is None:
+        names = [n for n, value in vars(module).items() if n[0] != "_" and not _borrowed(value)]
+    values = {f"{module.__name__}.{name}": getattr(module, name) for name in names}
+    return sorted(
+        name
+        for name, value in values.items()
+        if not isinstance(value, types.ModuleType) or value.__name__ in PUBLIC
+    )
+
+
+def _borrowed(value: object) -> bool:
+    """Whether a module has a thing only because it imports it from Python's own library."""
+    return isinstance(value, type(annotations)) or getattr(value, "__module__", "") in (
+        "typing",
+        "collections.abc",
+    )
+
+
+def current() -> str:
+    names = [name for module in PUBLIC for name in exported(importlib.import_module(module))]
+    return "".join(f"{name}\n" for name in names)
+
+
+def test_the_public_names_are_those_promised():
+    got, promised = set(current().split()), set(STORED.read_text(encoding="utf-8").split())
+    assert not promised - got, f"gone: {sorted(promised - got)}"
+    assert not got - promised, f"new, not in {STORED.name}: {sorted(got - promised)}"
+
+
+def test_every_public_function_is_documented():
+    def undocumented(name: str) -> bool:
+        module, _, attribute = name.rpartition(".")
+        value = getattr(importlib.import_module(module), attribute)
+        ours = getattr(value, "__module__", "").startswith("plait")
+        return ours and callable(value) and not value.__doc__
+
+    assert [name for name in current().split() if undocumented(name)] == []
+
+
+if __name__ == "__main__":
+    STORED.write_text(current(), encoding="utf-8")
