@@ -84,7 +84,7 @@ def _iter(self: Any) -> Iterator[Any]:
     n = self.shape[0]
     if is_base():
         # Executed at once, all rows share the executable of one.
-        return (indexing.getitem(self, k) for k in range(n))
+        return (_item(self, k) for k in range(n))
     return iter(manipulation.rows(self))
 
 

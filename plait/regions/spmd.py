@@ -62,7 +62,7 @@ class Pmap(Region):
     def numpy(self, *xs, **params):
         from plait.core.program import reference
 
-        return reference(_lanes(params), *xs)
+        return reference(lanes_of(params), *xs)
 
     def jvp(self, xs, ts, *, program, in_mapped, out_mapped, **rest):
         nonzero = tuple(t is not None for t in ts)
@@ -196,7 +196,7 @@ class Pmap(Region):
         how = gang.plan(b, params)
         if how is None:
             # In a program of several devices its lanes all run on whichever device it is.
-            return call_program(b, _lanes(params, () if b.mesh else params["devices"]), xs)
+            return call_program(b, lanes_of(params, () if b.mesh else params["devices"]), xs)
         return gang.lower(b, how, xs, **params)
 
     def variance(self, varying, params, analyse):
@@ -215,7 +215,7 @@ class _Hidden:
 pmap_p = register(Pmap())
 
 
-def _lanes(params: dict[str, Any], devices: tuple[Any, ...] = ()) -> Program:
+def lanes_of(params: dict[str, Any], devices: tuple[Any, ...] = ()) -> Program:
     """The fused form: all lanes of a pmap as one Program, shown on the given devices."""
     frame = Frame(params["axis_name"], params["axis_size"], devices=devices)
     program, mapped = params["program"], params["in_mapped"]

@@ -226,26 +226,39 @@ class Array(metaclass=_ArrayMeta):
             return None
         if xla.sharding_of(buf).devices[0].platform != "cpu":
             return None
-        shape = self.type.shape
-        items = index if type(index) is tuple else (index,)
-        axis = 0
-        for item in items:
-            if type(item) is int:
-                if axis >= len(shape) or not -shape[axis] <= item < shape[axis]:
-                    return None
-            elif type(item) is not slice or axis >= len(shape) or not _is_static(item):
-                return None
-            axis += 1
-        part, index = self._part_with(items) if several else (self.host(), index)
+        items = self._static_items(index)
+        if items is None:
+            return None
+        part, index = self._part_with(items) if several else (self.host(), items)
         value = np.ascontiguousarray(part[index])
         if value.ndim != np.ndim(part[index]):  # ascontiguousarray makes 0-d arrays 1-d
             value = value.reshape(())
         device = placement.devices[0] if type(placement) is OnDevice else None
         return from_host(value, self.type.with_shape(value.shape), copy=False, device=device)
 
+    def _static_items(self, index: Any) -> tuple[Any, ...] | None:
+        """An index as ints in range and slices of known ends; None if it has anything else."""
+        items = index if type(index) is tuple else (index,)
+        for k, item in enumerate(items):
+            if item is Ellipsis:
+                missing = max(0, self.type.ndim + 1 - len(items))
+                items = (*items[:k], *[slice(None)] * missing, *items[k + 1 :])
+                break
+        if len(items) > self.type.ndim:
+            return None
+        for item, n in zip(items, self.type.shape, strict=False):
+            if type(item) is int:
+                if not -n <= item < n:
+                    return None
+            elif type(item) is not slice or not _is_static(item):
+                return None
+        return items
+
     def _part_with(self, items: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
         """(a part of a sharded array that holds an item, the item's index in it)."""
         sharding = self.placement.sharding  # type: ignore[union-attr]
+        if not items:
+            return self.host(), items
         shape = self.type.shape
         first = items[0]
         start = range(shape[0])[first] if type(first) is int else first.indices(shape[0])[0]

@@ -104,7 +104,7 @@ class Compiled:
                     for f, a in zip(self.feeders, args, strict=True)
                 ]
             outs = self.execute(bufs)
-        except (xla.XlaError, TypeError) as error:
+        except (xla.XlaError, TypeError, DonatedError) as error:
             problem = self.failure(error, args)
             raise problem from problem.__cause__
         results = [Array(b, t, s) for b, (t, s) in zip(outs, self.out, strict=True)]

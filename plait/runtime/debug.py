@@ -10,11 +10,14 @@ import numpy as np
 from plait.config import override, state
 from plait.core import dtypes
 from plait.core.program import Equation, Program, Var
+from plait.core.types import ArrayType
 from plait.errors import NanError
 from plait.regions.call import call_p
 from plait.regions.region import program_has_effects
-from plait.runtime.array import Array
-from plait.runtime.placement import Placement
+from plait.regions.spmd import lanes_of, pmap_p
+from plait.runtime import xla
+from plait.runtime.array import Array, as_array
+from plait.runtime.placement import Placement, Sharded, signature
 
 
 def _bad(x: Any) -> np.ndarray | None:
@@ -39,7 +42,7 @@ def check_results(compiled: Any, args: Sequence[Array], results: Sequence[Array]
         if found is None:
             continue
         program = compiled.program
-        culprit = _search(program, args, compiled.captured) if compiled.feeders is None else None
+        culprit = _search(program, args, compiled.captured)
         position = tuple(int(k) for k in np.argwhere(found)[0])
         raise NanError(
             f"{_word(result, position)} came out of "
@@ -79,8 +82,23 @@ def _search(program: Program, args: Sequence[Any], captured: Sequence[Any]) -> E
     program = silent
     watched = {"debug_nans": state.debug_nans, "debug_infs": state.debug_infs}
     with override(debug_nans=False, debug_infs=False):
-        values = [Array(b, v.type, v.type) for b, v in zip(captured, program.inputs, strict=False)]
-        return _first(program, [*values, *args], watched)
+        known = [_captured(b, v.type) for b, v in zip(captured, program.inputs, strict=False)]
+        given = [
+            _stored(as_array(x), v.type)
+            for x, v in zip(args, program.inputs[len(known) :], strict=True)
+        ]
+        return _first(program, [*known, *given], watched)
+
+
+def _captured(buf: Any, type: ArrayType) -> Array:
+    sharding = xla.sharding_of(buf)
+    placement = Sharded(sharding) if sharding.num_devices > 1 else None
+    return Array(buf, type, signature(type, placement))
+
+
+def _stored(x: Array, type: ArrayType) -> Array:
+    """An argument as the program takes it: of lanes that hold one value, that value."""
+    return x if x.type.shape == type.shape else Array(x._live(), type, type)
 
 
 def _silenced(program: Program) -> Program | None:
@@ -115,7 +133,14 @@ def _first(program: Program, args: Sequence[Any], watched: dict[str, bool]) -> E
         with override(**watched):
             bad = any(_bad(y) is not None for y in ys)
         if bad:
-            inner = _first(eqn.params["program"], xs, watched) if eqn.op is call_p else None
-            return inner or eqn
+            inner = _inside(eqn)
+            return (_first(inner, xs, watched) if inner else None) or eqn
         env.update(zip(eqn.outputs, ys, strict=True))
     return None
+
+
+def _inside(eqn: Equation) -> Program | None:
+    """The Program of a call or a map, to look into."""
+    if eqn.op is pmap_p:
+        return lanes_of(eqn.params)
+    return eqn.params["program"] if eqn.op is call_p else None
