@@ -218,7 +218,7 @@ def _from_numbers(object: Any, leaves: list[Any], shape: tuple[int, ...], dtype:
         if any(isinstance(x, int) and not -(2**63) <= x < 2**64 for x in leaves):
             raise IntegerOverflowError("an integer in the list does not fit in 64 bits", op="array")
         # ml_dtypes and NumPy types in one list have no common NumPy dtype.
-        common = dtypes.promote(*((type_of(x).dtype, False) for x in leaves))[0]
+        common: Any = dtypes.promote(*((type_of(x).dtype, False) for x in leaves))[0]
         flat = [np.asarray(x).astype(common).reshape(-1) for x in leaves]
         host = np.concatenate(flat).reshape(shape)
     if dtype is not None:
@@ -469,7 +469,7 @@ def linspace(
     common = inexact(result_type(start, stop))
     chosen = common if dtype is None else to_dtype(dtype)
     if not any(map(is_traced_or_device, (start, stop))):
-        host, step = np.linspace(start, stop, num, endpoint, True, axis=axis)
+        host, step = np.linspace(start, stop, num, endpoint, retstep=True, axis=axis)
         return _spaced(constant(_floored(host, chosen), False), step, common, retstep, device)
     start, stop = (_astype(value("linspace", v), common) for v in (start, stop))
     start, stop = broadcast_together("linspace", start, stop)

@@ -41,6 +41,7 @@ from plait.numpy.ufuncs import (
     where,
 )
 from plait.ops import arithmetic, compare, functions
+from plait.ops.logaddexp import logaddexp as log_sum
 
 
 def _float(op: Any, name: str, x: Any) -> Any:
@@ -200,7 +201,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     x1, x2 = promote("logaddexp", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         return _complex_logaddexp(x1, x2)
-    return _logaddexp(x1, x2, functions.exp, functions.log1p)
+    return log_sum(x1, x2)
 
 
 def _logaddexp(x1: Any, x2: Any, exp: Any, log1p: Any) -> Any:
@@ -209,7 +210,9 @@ def _logaddexp(x1: Any, x2: Any, exp: Any, log1p: Any) -> Any:
     # Equal infinities have no difference; their sum is themselves.
     same = compare.ne(gap, gap)
     safe = where(same, number_like(gap, 0.0), gap)
-    rest = log1p(exp(arithmetic.neg(functions.abs(safe))))
+    # |gap| as a maximum: its derivative at 0 is 0, that of abs is 1.
+    distance = compare.max(safe, arithmetic.neg(safe))
+    rest = log1p(exp(arithmetic.neg(distance)))
     return where(same, arithmetic.add(x1, x2), arithmetic.add(top, rest))
 
 

@@ -16,11 +16,8 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
     """Write several arrays to an .npz file, by name or as arr_0, arr_1, ..."""
-    np.savez(
-        file,
-        *(np.asarray(asarray(a)) for a in args),
-        **{k: np.asarray(asarray(a)) for k, a in kwds.items()},
-    )
+    named: dict[str, Any] = {k: np.asarray(asarray(a)) for k, a in kwds.items()}
+    np.savez(file, *(np.asarray(asarray(a)) for a in args), **named)
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:

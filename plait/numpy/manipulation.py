@@ -581,7 +581,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return ops.reshape(roll(ravel(a), shift, 0), a.shape)
     axes = [axis_in(k, a.ndim, "roll") for k in (axis if isinstance(axis, Iterable) else [axis])]
     shifts = list(shift) if isinstance(shift, list | tuple) else [shift] * len(axes)
-    if is_traced_or_device(shift) and shift.ndim == 1:
+    if is_traced_or_device(shift) and type_of(shift).ndim == 1:
         shifts = list(rows(shift))
     elif isinstance(shift, np.ndarray) and shift.ndim == 1:
         shifts = shift.tolist()

@@ -259,7 +259,7 @@ def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[int
     warning = None
     if state.numpy_rank_promotion != "allow" and len({len(s) for s in shapes if s}) > 1:
         summary = "the operands have different ranks, and numpy_rank_promotion forbids to mix them"
-        given = {f"operand_{i}": s for i, s in enumerate(shapes)}
+        given: dict[str, Any] = {f"operand_{i}": s for i, s in enumerate(shapes)}
         error = ShapeError(summary, op=op, fix="give them the same rank with x[None]", **given)
         if state.numpy_rank_promotion == "raise":
             raise error
@@ -270,11 +270,12 @@ def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[int
     for sizes in zip(*padded, strict=True):
         large = {n for n in sizes if n != 1}
         if len(large) > 1:
+            given = {f"operand_{i}": s for i, s in enumerate(shapes)}
             raise ShapeError(
                 "the operands' shapes do not broadcast",
                 op=op,
                 fix="aligned at the last axis, sizes must be equal or 1",
-                **{f"operand_{i}": s for i, s in enumerate(shapes)},
+                **given,
             )
         result.append(large.pop() if large else 1)
     return tuple(result), warning
@@ -406,7 +407,7 @@ def axes_in(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
 
 def shape_of(shape: Any, op: str) -> tuple[int, ...]:
     """The shape an argument `shape=` means: an int or a sequence of ints, none of them traced."""
-    if isinstance(shape, Tracer) or is_traced_or_device(shape):
+    if is_traced_or_device(shape):
         if shape.ndim == 0:
             return (static_int(shape, op, "shape"),)
         shape = [shape[k] for k in range(shape.shape[0])]

@@ -231,11 +231,10 @@ def intersect1d(
     x, y = promote_dtypes("intersect1d", (ar1, ar2))
     x, y = ravel(x), ravel(y)
     if size is None:
-        hosts = _untraced("intersect1d", ar1=x, ar2=y)
-        result = np.intersect1d(*hosts, return_indices=return_indices)
+        a, b = _untraced("intersect1d", ar1=x, ar2=y)
         if not return_indices:
-            return constant(result)
-        values, i, j = result
+            return constant(np.intersect1d(a, b))
+        values, i, j = np.intersect1d(a, b, return_indices=True)
         wide = dtypes.default_int()
         return constant(values), constant(i.astype(wide)), constant(j.astype(wide))
     found, places, *_ = _unique(x, True, x.shape[0], None)
@@ -277,7 +276,8 @@ def setdiff1d(
     x, y = promote_dtypes("setdiff1d", (ar1, ar2))
     x = ravel(x)
     if size is None:
-        found = constant(np.setdiff1d(*_untraced("setdiff1d", ar1=x, ar2=y)))
+        a, b = _untraced("setdiff1d", ar1=x, ar2=y)
+        found = constant(np.setdiff1d(a, b))
     else:
         found = _selected_unique("setdiff1d", x, isin(x, y, invert=True), size, fill_value)
     return astype(found, value("setdiff1d", ar1).dtype)
@@ -295,7 +295,8 @@ def setxor1d(
     x, y = promote_dtypes("setxor1d", (ar1, ar2))
     x, y = ravel(x), ravel(y)
     if size is None:
-        return constant(np.setxor1d(*_untraced("setxor1d", ar1=x, ar2=y)))
+        a, b = _untraced("setxor1d", ar1=x, ar2=y)
+        return constant(np.setxor1d(a, b))
     mask = concatenate([isin(x, y, invert=True), isin(y, x, invert=True)])
     return _selected_unique("setxor1d", concatenate([x, y]), mask, size, fill_value)
 

@@ -223,14 +223,14 @@ class _Plan:
         self.inserted: list[int] = []
         self.parts: list[tuple[Any, list[int]]] = []
         for k, entry in enumerate(entries):
-            if type(entry) is Range and entry.step == 1:
+            if isinstance(entry, Range) and entry.step == 1:
                 if not entry.is_whole(shape[k]):
                     self._address(k, np.asarray(entry.start), [])
                 continue
             self.inserted.append(k)
-            if type(entry) is Range:
+            if isinstance(entry, Range):
                 self._address(k, entry.start + entry.step * np.arange(entry.size), along[k])
-            elif type(entry) is Static:
+            elif isinstance(entry, Static):
                 position = entry.position if entry.position >= 0 or wrap else -shape[k] - 1
                 self._address(k, np.asarray(position), [])
             else:
@@ -305,7 +305,7 @@ def _host_values(op: str, values: Any, dtype: Any) -> np.ndarray:
     if isinstance(values, int) and not isinstance(values, bool) and dtype in dtypes.INTEGER:
         dtypes.check_fits(values, dtype, op=op)
     with np.errstate(all="ignore"):
-        host = np.asarray(values)
+        host: Any = np.asarray(values)
         if host.dtype in dtypes.COMPLEX and dtype not in dtypes.COMPLEX:
             host = host.real
         if host.dtype in dtypes.FLOAT and dtype in dtypes.INTEGER:
