@@ -4,7 +4,7 @@
 it over many devices with collectives; all compose, in any order. The names are JAX's.
 """
 
-from plait import debug, dtypes, errors, experimental, lax, profiler, tree, tree_util
+from plait import debug, dtypes, errors, experimental, lax, nn, profiler, random, tree, tree_util
 from plait import numpy as numpy
 from plait.config import (
     config,

@@ -62,6 +62,22 @@ from plait.ops.compare import (
     shift_right_arithmetic,
     shift_right_logical,
 )
+from plait.ops.conv import (
+    ConvDimensionNumbers,
+    conv,
+    conv_dimension_numbers,
+    conv_general_dilated,
+    conv_general_permutations,
+    conv_with_general_padding,
+)
+from plait.ops.conv_forms import (
+    conv_general_dilated_local,
+    conv_general_dilated_patches,
+    conv_general_shape_tuple,
+    conv_shape_tuple,
+    conv_transpose,
+)
+from plait.ops.cumulative import cumlogsumexp, cummax, cummin, cumprod, cumsum
 from plait.ops.dot import (
     DotAlgorithm,
     DotAlgorithmPreset,
@@ -169,6 +185,7 @@ from plait.ops.special import (
 from plait.ops.structure import broadcast_shapes, reduce_sum, reshape, transpose
 from plait.ops.window import reduce_window, reduce_window_shape_tuple
 from plait.ops.window_shape import padtype_to_pads
+from plait.regions.checkpoint import optimization_barrier
 from plait.regions.cond import cond, switch
 from plait.regions.custom import custom_gradient, stop_gradient
 from plait.regions.loops import associative_scan, fori_loop, map, scan, while_loop
