@@ -57,6 +57,8 @@ def _ordered_bits(x: np.ndarray) -> np.ndarray:
     if x.dtype not in FLOAT:
         return x
     bits = x.view(f"i{x.dtype.itemsize}")
+    if dtypes.finfo(x.dtype).bits < 8:  # in the lower bits of a byte each
+        bits = bits << (8 - dtypes.finfo(x.dtype).bits)
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
@@ -206,12 +208,23 @@ _BIT_SAMPLES = [
     np.array([0, 1, -1, 2**31 - 1, -(2**31)], np.int32),
 ]
 
+
+def _lower_popcount(b: Any, x: Any) -> Any:
+    width = _bits_of(x.dtype)
+    if width >= 8:
+        return b.unary("popcnt", x)
+    # XLA counts the bits of the byte that an int4 lies in, copies of its sign included.
+    byte = b.convert(x, dtypes.int32)
+    bits = b.binary("and", byte, b.full_like(byte, 2**width - 1))
+    return b.convert(b.unary("popcnt", bits), x.dtype)
+
+
 population_count = unary(
     "population_count",
     doc="The number of bits of x that are 1. StableHLO: popcnt.",
     accepts=INTEGER,
     numpy=lambda x: np.bitwise_count(_as_bits(x)),
-    hlo="popcnt",
+    hlo=_lower_popcount,
     samples=_BIT_SAMPLES,
 )
 

