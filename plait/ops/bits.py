@@ -279,8 +279,15 @@ class RandomFoldIn(Primitive):
 
     def lower(self, b, keys, data):
         data = b.broadcast_scalar(data, b.result_types[0].shape)
-        zero = b.full_like(data, 0)
-        return _joined(b, *_hash_values(b, _words(b, keys), zero, data, range(keys.ndim)))
+        hashed = _hash_values(b, _words(b, keys), b.full_like(data, 0), data, range(keys.ndim))
+        return _joined(b, *_computed(b, *hashed))
+
+
+def _computed(b: Any, *xs: Value) -> Sequence[Value]:
+    """Values computed at this point, and not anew in everything that uses them: the hash of a hash
+    of a hash in one loop costs XLA's compiler minutes.
+    """
+    return b.optimization_barrier(xs)
 
 
 def _counters(b: Any, rows: tuple[int, ...], size: int) -> tuple[Value, Value]:
@@ -300,7 +307,10 @@ class _Drawing(_OnKeys):
         """Two words of random bits for each key and position, with all positions in one axis: one
         flat loop, which XLA fuses with what consumes the bits, vectorises and runs on all cores.
         """
-        counters = _counters(b, keys.shape, math.prod(shape))
+        if shape:
+            counters = _counters(b, keys.shape, math.prod(shape))
+        else:
+            counters = (b.full(keys.shape, 0, uint32),) * 2
         return _hash_values(b, _words(b, keys), *counters, range(keys.ndim))
 
     def draw_numpy(self, keys: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
@@ -324,7 +334,7 @@ class RandomSplit(_Drawing):
 
     def lower(self, b, keys, *, shape):
         (out,) = b.result_types
-        return b.reshape(_joined(b, *self.draw(b, keys, shape)), out.shape)
+        return b.reshape(_joined(b, *_computed(b, *self.draw(b, keys, shape))), out.shape)
 
 
 class RandomBits(_Drawing):

@@ -8,6 +8,7 @@ never go through memory.
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,9 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, PlaitError, ShapeError
 from plait.numpy.manipulation import rows
 from plait.numpy.promotion import broadcast_shapes, is_base, operand, shape_of, to_dtype
+from plait.ops.axes import reshape
 from plait.ops.bits import random_split_p, random_wrap_p
+from plait.regions.checkpoint import optimization_barrier_p
 from plait.runtime.array import as_array
 from plait.transforms.jit import JitFunction
 
@@ -83,9 +86,9 @@ class Sampler:
     one program for each set of choices. Choices are given in one order everywhere.
     """
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any], flat: bool = False):
         functools.update_wrapper(self, function)
-        self.function = function
+        self.function, self.flat = function, flat
         self.programs: dict[tuple, JitFunction] = {}
 
     def __call__(self, key: Any, *xs: Any, **choices: Any) -> Any:
@@ -103,13 +106,31 @@ class Sampler:
         """The program for some choices."""
 
         def draw(key: Any, *xs: Any) -> Any:
-            return self.function(typed(key), *xs, **choices)
+            key = typed(key)
+            shape = choices.get("shape", ())
+            if not self.flat or len(shape) < 2 or any(type_of(x).shape for x in xs):
+                return settled(self.function(key, *xs, **choices))
+            # One long axis is one vectorised loop, whatever the last axis of the shape.
+            numbers = self.function(key, *xs, **(choices | {"shape": (math.prod(shape),)}))
+            return reshape(settled(numbers), shape)
 
         draw.__name__ = draw.__qualname__ = self.function.__name__.strip("_")
         if len(self.programs) >= _KEPT:
             self.programs.clear()
         program = self.programs[which] = JitFunction(draw)
         return program
+
+
+def flat_sampler(function: Callable[..., Any]) -> Sampler:
+    """A Sampler of numbers that depend on their position in the flattened result alone."""
+    return Sampler(function, flat=True)
+
+
+def settled(numbers: Any) -> Any:
+    """Random numbers as they are, computed at this point only: XLA would gladly compute them anew
+    in everything that uses them, and they would not be the same to the last bit everywhere.
+    """
+    return optimization_barrier_p.bind(numbers)[0]
 
 
 # --- shapes
@@ -211,11 +232,13 @@ __all__ = [
     "check_castable",
     "check_key",
     "fitting_shape",
+    "flat_sampler",
     "float_dtype",
     "int_dtype",
     "is_typed",
     "parameter",
     "result_shape",
+    "settled",
     "split_key",
     "typed",
 ]

@@ -14,27 +14,19 @@ from plait.numpy.promotion import INEXACT_KIND, promote, shape_of
 from plait.ops.arithmetic import convert_element_type, integer_pow, neg
 from plait.ops.bits import random_bits_p
 from plait.ops.compare import clz, select, shift_left, shift_right_logical
-from plait.ops.functions import (
-    abs,
-    bitcast_convert_type,
-    exp,
-    log,
-    log1p,
-    nextafter,
-    sign,
-    sqrt,
-)
+from plait.ops.functions import abs, bitcast_convert_type, nextafter, sign, sqrt
 from plait.ops.special import erf, erf_inv
 from plait.random.arguments import (
     Sampler,
     check_castable,
     check_key,
+    flat_sampler,
     float_dtype,
     parameter,
     result_shape,
     split_key,
 )
-from plait.random.exact import xla_pow, xla_tan
+from plait.random.exact import exp, log, log1p, pow, tan
 from plait.random.uniform import normal_values, signs, uniform_between, unit_floats
 from plait.regions.custom import stop_gradient
 
@@ -53,7 +45,7 @@ def _standard(op: str, key: Any, shape: Any, dtype: Any) -> tuple[Any, dict[str,
 # --- truncated normal
 
 
-@Sampler
+@flat_sampler
 def _truncated_normal(key: Any, lower: Any, upper: Any, *, shape: Any, dtype: Any) -> Any:
     root = np.asarray(np.sqrt(2), dtype)
     lower, upper = (convert_element_type(x, dtype) for x in (lower, upper))
@@ -79,7 +71,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
 # --- without parameters
 
 
-@Sampler
+@flat_sampler
 def _exponential(key: Any, *, shape: Any, dtype: Any) -> Any:
     return exponential_values(key, shape, dtype)
 
@@ -138,7 +130,7 @@ def _fixed_point(high: Any, low: Any) -> Any:
     return bitcast_convert_type(jnp.bitwise_or(exponent, mantissa), np.float32)
 
 
-@Sampler
+@flat_sampler
 def _gumbel(key: Any, *, shape: Any, dtype: Any, mode: str) -> Any:
     return gumbel_values(key, shape, dtype, mode)
 
@@ -161,7 +153,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     return _gumbel(key, **choices, mode=gumbel_mode("gumbel", mode))
 
 
-@Sampler
+@flat_sampler
 def _laplace(key: Any, *, shape: Any, dtype: Any) -> Any:
     u = between(key, -1.0 + float(dtypes.finfo(dtype).epsneg), 1.0, shape, dtype)
     return sign(u) * log1p(-abs(u))
@@ -173,7 +165,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return _laplace(key, **choices)
 
 
-@Sampler
+@flat_sampler
 def _logistic(key: Any, *, shape: Any, dtype: Any) -> Any:
     u = between(key, float(dtypes.finfo(dtype).tiny), 1.0, shape, dtype)
     return log(u) - log1p(-u)
@@ -185,10 +177,10 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return _logistic(key, **choices)
 
 
-@Sampler
+@flat_sampler
 def _cauchy(key: Any, *, shape: Any, dtype: Any) -> Any:
     u = between(key, float(dtypes.finfo(dtype).eps), 1.0, shape, dtype)
-    return xla_tan(np.asarray(np.pi, dtype) * (u - np.asarray(0.5, dtype)))
+    return tan(np.asarray(np.pi, dtype) * (u - np.asarray(0.5, dtype)))
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
@@ -202,7 +194,7 @@ def _maxwell_values(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return sqrt(jnp.sum(x * x, -1))
 
 
-@Sampler
+@flat_sampler
 def _maxwell(key: Any, *, shape: Any, dtype: Any) -> Any:
     return _maxwell_values(key, shape, dtype)
 
@@ -238,10 +230,10 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
 
 def power(x: Any, y: Any) -> Any:
     """X ** y, with NumPy's promotion and the bits of XLA's own power."""
-    return xla_pow(*promote("power", (x, y), INEXACT_KIND))
+    return pow(*promote("power", (x, y), INEXACT_KIND))
 
 
-@Sampler
+@flat_sampler
 def _weibull_min(key: Any, scale: Any, concentration: Any, *, shape: Any, dtype: Any) -> Any:
     return power(exponential_values(key, shape, dtype), 1.0 / concentration) * scale
 
@@ -271,7 +263,7 @@ def _filled(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return jnp.broadcast_to(convert_element_type(x, dtype), shape)
 
 
-@Sampler
+@flat_sampler
 def _pareto(key: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
     return exp(exponential_values(key, shape, dtype) / convert_element_type(b, dtype))
 
@@ -282,7 +274,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _pareto(key, b, **choices)
 
 
-@Sampler
+@flat_sampler
 def _rayleigh(key: Any, scale: Any, *, shape: Any, dtype: Any) -> Any:
     u = unit_floats(key, shape, dtype)
     return _filled(scale, shape, dtype) * sqrt(log(u) * np.asarray(-2.0, dtype))
@@ -294,7 +286,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _rayleigh(key, scale, **choices)
 
 
-@Sampler
+@flat_sampler
 def _wald(key: Any, mean: Any, *, shape: Any, dtype: Any) -> Any:
     # Source: Michael, Schucany and Haas, "Generating random variates using transformations with
     # multiple roots", The American Statistician 30 (1976).
@@ -314,7 +306,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _wald(key, mean, **choices)
 
 
-@Sampler
+@flat_sampler
 def _triangular(key: Any, left: Any, mode: Any, right: Any, *, shape: Any, dtype: Any) -> Any:
     left, mode, right = (_filled(x, shape, dtype) for x in (left, mode, right))
     u = unit_floats(key, shape, dtype)
@@ -333,7 +325,7 @@ def triangular(
     return _triangular(key, left, mode, right, **choices)
 
 
-@Sampler
+@flat_sampler
 def _lognormal(key: Any, sigma: Any, *, shape: Any, dtype: Any) -> Any:
     return exp(normal_values(key, shape, dtype) * convert_element_type(sigma, dtype))
 

@@ -17,19 +17,20 @@ from plait.numpy.promotion import axis_in, operand, shape_of, static_int, to_ine
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
 from plait.ops.bits import random_bits_p
-from plait.ops.functions import floor, log, log1p
+from plait.ops.functions import floor
 from plait.ops.sort import sort_key_val, top_k
 from plait.random.arguments import (
     Sampler,
     check_key,
     fitting_shape,
+    flat_sampler,
     int_dtype,
     parameter,
     result_shape,
     split_key,
 )
 from plait.random.continuous import gumbel_mode, gumbel_values
-from plait.random.exact import xla_cumsum
+from plait.random.exact import log, log1p, running_sums
 from plait.random.uniform import integers_between, unit_floats
 
 # --- categories
@@ -165,19 +166,19 @@ def _choice_uniform(key: Any, a: Any, *, shape: Any, axis: int) -> Any:
     return _picked(a, found, axis)
 
 
-@Sampler
+@flat_sampler
 def _number_uniform(key: Any, *, n: int, shape: Any) -> Any:
     return integers_between(key, 0, n, shape, dtypes.default_int())
 
 
 def _weighted(key: Any, p: Any, shape: tuple[int, ...]) -> Any:
-    sums = xla_cumsum(p, 0)
+    sums = running_sums(p, 0)
     r = sums[-1] * (1 - unit_floats(key, shape, sums.dtype))
     return convert_element_type(jnp.searchsorted(sums, r), dtypes.default_int())
 
 
 def _distinct(key: Any, p: Any, shape: tuple[int, ...], mode: str) -> Any:
-    noisy = gumbel_values(key, p.shape, p.dtype, mode) + jnp.log(p)
+    noisy = gumbel_values(key, p.shape, p.dtype, mode) + log(p)
     found = top_k(noisy, math.prod(shape))[1]
     return reshape(convert_element_type(found, dtypes.default_int()), shape)
 
@@ -265,7 +266,7 @@ def choice(
 # --- geometric
 
 
-@Sampler
+@flat_sampler
 def _geometric(key: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     p = to_inexact("geometric", p)
     u = unit_floats(key, shape, p.dtype)

@@ -1,54 +1,39 @@
-"""Functions whose bits decide whether samples equal JAX's: XLA's own tan, power and running sums.
+"""Functions whose last bit decides whether samples equal JAX's: XLA's own.
 
-On CPU plait computes these by faster formulas, which may differ in the last bit.
+On CPU plait computes some of them by faster or more exact formulas.
 """
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
 
 from plait.core.dtypes import FLOAT
 from plait.core.primitive import Primitive, register
-from plait.core.sample import positive, real
+from plait.core.sample import real
 from plait.errors import DtypeError
-from plait.ops.arithmetic import add, integer_pow, mul, sub
-from plait.ops.compare import eq, select
-from plait.ops.elementwise import binary, unary
-from plait.ops.functions import log, wide
-
-xla_tan = unary(
-    "xla_tan",
-    doc="tan(x) as XLA computes it. StableHLO: tan.",
-    accepts=FLOAT,
-    numpy=wide(np.tan),
-    hlo="tan",
-    jvp=lambda y, x, t: mul(t, add(integer_pow(y, 2), 1.0)),
-    samples=[real(2, 3, low=-1.4, high=1.4)],
-)
+from plait.ops import functions, special
+from plait.ops.elementwise import Elementwise
 
 
-def _slope_in_base(z: Any, x: Any, y: Any, t: Any) -> Any:
-    # x ** 0 is 1 everywhere, so its derivative is 0 where x ** (0 - 1) is infinite.
-    constant = eq(y, 0.0)
-    return mul(t, mul(y, xla_pow(x, sub(select(constant, 1.0, y), 1.0))))
+def _as_xla(op: Elementwise) -> Elementwise:
+    """The op with XLA's own lowering on every platform; the op itself where it has no other."""
+    if op.cpu is None:
+        return op
+    same = copy.copy(op)
+    same.name = same.__name__ = f"xla_{op.name}"  # type: ignore[misc]
+    same.cpu = None
+    return register(same)
 
 
-def _slope_in_exponent(z: Any, x: Any, y: Any, t: Any) -> Any:
-    zero = eq(x, 0.0)
-    return mul(t, mul(log(select(zero, 1.0, x)), z))
-
-
-xla_pow = binary(
-    "xla_pow",
-    doc="x ** y as XLA computes it. StableHLO: power.",
-    accepts=FLOAT,
-    numpy=wide(np.power),
-    hlo="power",
-    jvp=(_slope_in_base, _slope_in_exponent),
-    samples=[(positive(2, 3), real(2, 3)), (positive(3), real())],
-)
+exp = _as_xla(functions.exp)
+lgamma = _as_xla(special.lgamma)
+log = _as_xla(functions.log)
+log1p = _as_xla(functions.log1p)
+pow = _as_xla(functions.pow_p)
+tan = _as_xla(functions.tan)
 
 
 class RunningSums(Primitive):
@@ -100,9 +85,9 @@ class RunningSums(Primitive):
 running_sums_p = register(RunningSums())
 
 
-def xla_cumsum(x: Any, axis: int, reverse: bool = False) -> Any:
+def running_sums(x: Any, axis: int, reverse: bool = False) -> Any:
     """The running sums of floats along an axis, with the bits of XLA's."""
     return running_sums_p.bind(x, axis=axis, reverse=reverse)
 
 
-__all__ = ["xla_cumsum", "xla_pow", "xla_tan"]
+__all__ = ["exp", "lgamma", "log", "log1p", "pow", "running_sums", "tan"]

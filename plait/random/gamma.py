@@ -17,7 +17,7 @@ from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_to, reshape
 from plait.ops.bits import random_split_p
 from plait.ops.compare import max, select
-from plait.ops.functions import exp, log, sqrt
+from plait.ops.functions import sqrt
 from plait.ops.special import random_gamma_grad
 from plait.random.arguments import (
     Sampler,
@@ -26,10 +26,11 @@ from plait.random.arguments import (
     float_dtype,
     parameter,
     result_shape,
+    settled,
     split_key,
 )
 from plait.random.continuous import exponential_values, power, with_parameters
-from plait.random.exact import xla_pow
+from plait.random.exact import exp, log, pow
 from plait.random.uniform import normal_values, signs, unit_floats
 from plait.regions.custom_jvp import custom_jvp
 from plait.regions.loops import while_loop
@@ -63,13 +64,13 @@ def _gamma_once(key: Any, alpha: Any, in_logs: bool) -> Any:
 
         def again(inner: Any) -> Any:
             inner_key, x_key = split_key(inner[0])
-            x = normal_values(x_key, (), dtype)
+            x = settled(normal_values(x_key, (), dtype))
             return inner_key, x, one + x * c
 
         _, x, v = while_loop(
             lambda inner: jnp.less_equal(inner[2], zero), again, (x_key, zero, -one)
         )
-        return key, x * x, (v * v) * v, unit_floats(u_key, (), dtype)
+        return key, x * x, (v * v) * v, settled(unit_floats(u_key, (), dtype))
 
     key, boost_key = split_key(key)
     # A start that is rejected.
@@ -80,7 +81,7 @@ def _gamma_once(key: Any, alpha: Any, in_logs: bool) -> Any:
         plain = jnp.logical_or(large, jnp.equal(log_u, zero))
         return (log(d) + log(v)) + select(plain, zero, log_u * (one / alpha))
     u = 1 - unit_floats(boost_key, (), dtype)
-    return (d * v) * select(large, one, xla_pow(u, one / alpha))
+    return (d * v) * select(large, one, pow(u, one / alpha))
 
 
 def _slope(sample: Any, alpha: Any, in_logs: bool) -> Any:
@@ -227,7 +228,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
 def _t(key: Any, df: Any, *, shape: Any, dtype: Any) -> Any:
     normal_key, gamma_key = split_key(key)
     half = convert_element_type(df, dtype) / np.asarray(2.0, dtype)
-    n = normal_values(normal_key, shape, dtype)
+    n = settled(normal_values(normal_key, shape, dtype))
     return n * sqrt(half / gamma_values(gamma_key, half, shape, dtype))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import math
 from typing import Any
 
 import numpy as np
@@ -16,15 +15,15 @@ from plait.errors import ArgumentError, DtypeError
 from plait.numpy.manipulation import rows
 from plait.numpy.promotion import shape_of, to_dtype
 from plait.ops.arithmetic import add, convert_element_type, mul, rem, sub
-from plait.ops.axes import broadcast_to, reshape
+from plait.ops.axes import broadcast_to
 from plait.ops.bits import random_bits_p
 from plait.ops.compare import bitwise_or, max, select, shift_right_logical
 from plait.ops.functions import bitcast_convert_type
 from plait.ops.special import erf_inv
 from plait.random.arguments import (
-    Sampler,
     check_key,
     fitting_shape,
+    flat_sampler,
     float_dtype,
     int_dtype,
     parameter,
@@ -49,24 +48,19 @@ def unit_floats(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 def uniform_between(key: Any, low: Any, high: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Floats in [low, high), which are of the dtype and broadcast to the shape."""
-    scalars = not type_of(low).shape and not type_of(high).shape
-    # Scaled in one long axis, which is one vectorised loop whatever the last axis of the shape.
-    flat = (math.prod(shape),) if scalars else shape
-    unit = unit_floats(key, flat, dtype)
-    span = jnp.subtract(high, low)
-    if not scalars:
-        low, span = broadcast_to(low, shape), broadcast_to(span, shape)
+    unit = unit_floats(key, shape, dtype)
+    low, span = (x if not x.ndim else broadcast_to(x, shape) for x in (low, high - low))
     # Rounding may give `high` itself, as in every implementation of this formula; never less
     # than `low`.
-    return reshape(max(low, add(mul(unit, span), low)), shape)
+    return max(low, add(mul(unit, span), low))
 
 
-@Sampler
+@flat_sampler
 def _unit(key: Any, *, shape: Any, dtype: Any) -> Any:
-    return reshape(unit_floats(key, (math.prod(shape),), dtype), shape)
+    return unit_floats(key, shape, dtype)
 
 
-@Sampler
+@flat_sampler
 def _uniform(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     low, high = (convert_element_type(x, dtype) for x in (low, high))
     return uniform_between(key, low, high, shape, dtype)
@@ -107,12 +101,11 @@ def normal_values(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         )
         return (re + 1j * im) / np.asarray(np.sqrt(2), dtype)
     low = np.nextafter(np.asarray(-1.0, dtype), np.asarray(0.0, dtype), dtype=dtype)
-    high = np.ones((), dtype)
-    u = uniform_between(key, low, high, (math.prod(shape),), dtype)
-    return reshape(mul(np.asarray(np.sqrt(2), dtype), erf_inv(u)), shape)
+    u = uniform_between(key, low, np.ones((), dtype), shape, dtype)
+    return mul(np.asarray(np.sqrt(2), dtype), erf_inv(u))
 
 
-@Sampler
+@flat_sampler
 def _normal(key: Any, *, shape: Any, dtype: Any) -> Any:
     return normal_values(key, shape, dtype)
 
@@ -182,7 +175,7 @@ def integers_between(
     return add(low, convert_element_type(offset, dtype))
 
 
-@Sampler
+@flat_sampler
 def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any, beyond: bool) -> Any:
     return integers_between(key, low, high, shape, dtype, beyond)
 
@@ -242,7 +235,7 @@ def coins(key: Any, p: Any, shape: tuple[int, ...], mode: str = "low") -> Any:
     return jnp.less(second * 2.0 ** -int(dtypes.finfo(dtype).nmant), p - first)
 
 
-@Sampler
+@flat_sampler
 def _bernoulli(key: Any, p: Any, *, shape: Any, mode: str) -> Any:
     return coins(key, p, shape, mode)
 
@@ -274,7 +267,7 @@ def signs(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return convert_element_type(2 * convert_element_type(heads, dtype) - 1, dtype)
 
 
-@Sampler
+@flat_sampler
 def _rademacher(key: Any, *, shape: Any, dtype: Any) -> Any:
     return signs(key, shape, dtype)
 

@@ -105,7 +105,7 @@ def cases(random, jnp, vmap, jit):
     yield "binomial few", random.binomial(key, 10, 0.4, (31,))
     yield "binomial many", random.binomial(key, 1000.0, 0.3, (31,))
     yield "binomial edges", random.binomial(key, np.float32([0, 5, 40, -1]), 0.9)
-    yield "multinomial", random.multinomial(key, 100.0, p, shape=(4,))
+    yield "multinomial", random.multinomial(key, 100.0, np.stack([p, p[::-1]]))
 
 
 def gamma_cases(random, jnp, vmap, jit):
