@@ -478,7 +478,7 @@ nextafter = binary(
 # --- parts of complex numbers, absolute value, sign
 
 
-def _real_dtype(dtype: np.dtype, *_: Any) -> np.dtype:
+def _real_dtype(dtype: Any, *_: Any) -> Any:
     return dtypes.real_of(dtype)
 
 
@@ -530,7 +530,8 @@ complex = binary(
 
 def _join(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     # Not x + 1j * y: an infinite y would make the real part NaN.
-    z = np.empty(np.broadcast_shapes(x.shape, y.shape), dtypes.complex_of(x.dtype))
+    dtype = dtypes.storage(dtypes.complex_of(x.dtype))
+    z = np.empty(np.broadcast_shapes(x.shape, y.shape), dtype)
     z.real, z.imag = x, y
     return z
 
