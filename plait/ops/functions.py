@@ -401,6 +401,11 @@ def pow(x: Any, y: Any) -> Any:
     return pow_p(x, y)
 
 
+def reciprocal(x: Any) -> Any:
+    """1 / x, element by element."""
+    return integer_pow(x, -1)
+
+
 # --- rounding
 
 
@@ -736,6 +741,7 @@ __all__ = [
     "nextafter",
     "pow",
     "real",
+    "reciprocal",
     "round",
     "rsqrt",
     "sign",
