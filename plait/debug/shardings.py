@@ -200,7 +200,8 @@ def visualize_sharding(shape: Sequence[int], sharding: Any, **options: Any) -> N
     Raises: ArgumentTypeError if sharding is not one.
 
     >>> import plait
-    >>> cpu = plait.sharding.SingleDeviceSharding(plait.devices("cpu")[0])
+    >>> from plait.sharding import SingleDeviceSharding
+    >>> cpu = SingleDeviceSharding(plait.devices("cpu")[0])
     >>> plait.debug.visualize_sharding((4,), cpu)
     ┌─────────┐
     │         │
