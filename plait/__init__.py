@@ -54,9 +54,10 @@ from plait.transforms.grad import (
     vjp,
 )
 from plait.transforms.inspect import make_jaxpr
-from plait.transforms.jit import ShapeDtypeStruct, eval_shape, jit
+from plait.transforms.jit import eval_shape, jit
 from plait.transforms.named import named_call, named_scope
 from plait.transforms.pmap import pmap
+from plait.transforms.shapes import ShapeDtypeStruct
 from plait.transforms.shard_map import shard_map
 from plait.transforms.vmap import vmap
 

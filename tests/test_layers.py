@@ -48,7 +48,7 @@ ALLOWED = {
     ("plait.ops.slices", "plait.ops.scatter"): "slices batch to gathers, gathers use slices",
     ("plait.ops.slices", "plait.ops.gather"): "slices batch to gathers, gathers use slices",
     ("plait.ops.gather", "plait.ops.scatter"): "each is the other's transpose",
-    ("plait.transforms.jit", "plait.transforms.inspect"): "jit(f).lower() inspects",
+    ("plait.transforms.calls", "plait.transforms.inspect"): "jit(f).lower() inspects",
     ("plait.runtime.sharding", "plait.runtime.array"): "Array.sharding makes a sharding",
     ("plait.numpy.operators", "plait.numpy"): "methods of arrays are functions of the namespace",
     ("plait.numpy.creation", "plait.numpy.manipulation"): "array() of a list stacks",

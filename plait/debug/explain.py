@@ -19,9 +19,10 @@ from plait.runtime.compile import Compiled
 from plait.runtime.partition import choose_grid, lay_out
 from plait.runtime.placement import Lanes, OnDevice, Placement, Shown, placement_of
 from plait.transforms.arguments import check_callable
+from plait.transforms.calls import JitFunction
 from plait.transforms.inspect import Lowered
-from plait.transforms.jit import JitFunction, abstract
 from plait.transforms.pmap import UNNAMED, PmapFunction
+from plait.transforms.shapes import abstract
 
 
 def explain(f: Callable[..., Any]) -> Callable[..., Report]:

@@ -15,8 +15,9 @@ from plait.errors import ArgumentError
 from plait.interpreters.variance import Variance, variance
 from plait.regions.spmd import pmap_p
 from plait.transforms.arguments import check_callable
-from plait.transforms.jit import JitFunction, abstract
+from plait.transforms.calls import JitFunction
 from plait.transforms.pmap import UNNAMED, PmapFunction, pmap
+from plait.transforms.shapes import abstract
 
 
 def show_variance(

@@ -330,9 +330,18 @@ def promote(
 
 def promote_dtypes(op: str, xs: Sequence[Any]) -> list[Any]:
     """Arrays or tracers (numbers become 0-d ones) in one dtype, each with its own shape."""
-    xs = [value(op, x, i) for i, x in enumerate(xs)]
-    dtype, weak = dtypes.promote(*((x.dtype, x.type.weak_type) for x in xs))
-    return [x if x.dtype == dtype else convert_element_type(x, dtype, weak) for x in xs]
+    # A NumPy array stays one: used twice in a trace, it is captured once.
+    xs = [x if _is_plain(x) else value(op, x, i) for i, x in enumerate(xs)]
+    types = [type_of(x) for x in xs]
+    dtype, weak = dtypes.promote(*((t.dtype, t.weak_type) for t in types))
+    return [
+        x if t.dtype == dtype else convert_element_type(x, dtype, weak)
+        for x, t in zip(xs, types, strict=True)
+    ]
+
+
+def _is_plain(x: Any) -> bool:
+    return type(x) is np.ndarray and x.ndim > 0 and type_of(x).dtype == x.dtype
 
 
 _KINDS = {dtypes.bool_: bool}

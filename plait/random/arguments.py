@@ -24,7 +24,7 @@ from plait.ops.axes import reshape
 from plait.ops.bits import random_split_p, random_wrap_p
 from plait.regions.checkpoint import optimization_barrier_p
 from plait.runtime.array import as_array
-from plait.transforms.jit import JitFunction
+from plait.transforms.calls import JitFunction
 
 # --- keys
 

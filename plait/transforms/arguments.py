@@ -176,6 +176,15 @@ def select_arguments(
     return Selected(tuple(numbers_out), tuple(dict.fromkeys(names_out)))
 
 
+def check_disjoint(static: Selected, donated: Selected, op: str) -> None:
+    """Raise ArgumentError if an argument is static and donated."""
+    both = set(static.numbers) & set(donated.numbers) or set(static.names) & set(donated.names)
+    if both:
+        raise ArgumentError(
+            "an argument cannot be both static and donated", op=op, arguments=sorted(both)
+        )
+
+
 def check_hashable(value: Any, name: str, op: str) -> None:
     """Raise ArgumentError for a static argument that cannot be part of a key."""
     try:

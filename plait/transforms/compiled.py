@@ -10,7 +10,7 @@ from plait.config import state
 from plait.core.context import context
 from plait.runtime.eager import eager
 from plait.transforms.arguments import Selected
-from plait.transforms.jit import JitFunction
+from plait.transforms.calls import JitFunction
 from plait.transforms.transformed import Transformed
 
 

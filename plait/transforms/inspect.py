@@ -13,7 +13,8 @@ from plait.errors import ArgumentError
 from plait.runtime.array import Array, as_array
 from plait.runtime.compile import Compiled, Prepared, prepare
 from plait.transforms.arguments import check_callable
-from plait.transforms.jit import Call, JitFunction, ShapeDtypeStruct, Traced
+from plait.transforms.calls import Call, JitFunction, Traced
+from plait.transforms.shapes import ShapeDtypeStruct, abstract
 
 
 class Lowered:
@@ -171,7 +172,6 @@ def make_jaxpr(
       => b }
     """
     from plait.transforms.arguments import select_arguments
-    from plait.transforms.jit import abstract
 
     check_callable(fun, "make_jaxpr")
     static = select_arguments(fun, static_argnums, static_argnames, "make_jaxpr", "static")

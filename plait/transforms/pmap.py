@@ -33,6 +33,7 @@ from plait.transforms.arguments import (
     check_arrays,
     check_axes,
     check_callable,
+    check_disjoint,
     flatten_result,
     hashable_tree,
     map_size,
@@ -42,7 +43,7 @@ from plait.transforms.arguments import (
     spread_out_axes,
     types_of,
 )
-from plait.transforms.jit import Call, JitFunction, check_disjoint
+from plait.transforms.calls import Call, JitFunction
 from plait.transforms.lanes import run_lanes
 
 

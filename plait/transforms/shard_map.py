@@ -35,7 +35,7 @@ from plait.runtime.sharding import (
 )
 from plait.runtime.transfer import device_put
 from plait.transforms.arguments import Selected, check_callable
-from plait.transforms.jit import JitFunction
+from plait.transforms.calls import JitFunction
 
 
 def _is_spec(x: Any) -> bool:
