@@ -1,0 +1,15 @@
+"""The same program gives the same results on any number of devices, in both forms."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spmd.common import output
+
+
+@pytest.mark.parametrize("form", ["fused", "gang"])
+@pytest.mark.parametrize("devices", [1, 2, 4, 8])
+def test_every_collective_on_axes_of_every_size(devices, form):
+    args = ["-m", "tests.spmd.lanes_worker", str(devices), form]
+    text = output(args, devices=devices, form=form, limit=400)
+    assert "results are right" in text
