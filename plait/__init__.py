@@ -1,7 +1,7 @@
-"""plait: composable function transformations for array programs, with pmap as a first-class citizen.
+"""plait: composable transformations of array programs, with pmap as a first-class citizen.
 
-`jit` compiles a NumPy-style function, `grad` differentiates it, `vmap` vectorises it, `pmap` spreads
-it over many devices with collectives; all compose, in any order. The names are JAX's.
+`jit` compiles a NumPy-style function, `grad` differentiates it, `vmap` vectorises it, `pmap`
+spreads it over many devices with collectives; all compose, in any order. The names are JAX's.
 """
 
 from plait import debug, dtypes, errors, experimental, lax, nn, profiler, random, tree, tree_util

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 class _Context(threading.local):
     # Class attributes are what a new thread starts with; runtime/eager.py sets the base.
-    interpreter: Interpreter = None  # type: ignore[assignment]
+    interpreter: Interpreter = None  # pyright: ignore[reportAssignmentType] (set at import)
     axes: tuple[tuple[Any, int], ...] = ()
     source: Source | None = None
 
@@ -45,7 +45,7 @@ def running(interpreter: Interpreter) -> Iterator[None]:
 
 @contextlib.contextmanager
 def outside() -> Iterator[None]:
-    """Leave all transformations inside the block: the base interpreter runs, no axis is in scope."""
+    """Leave all transformations in the block: the base interpreter runs, no axis is in scope."""
     before = context.interpreter, context.axes, context.source
     context.interpreter, context.axes, context.source = _Context.interpreter, (), None
     try:

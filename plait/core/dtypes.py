@@ -7,7 +7,7 @@ Source of the lattice: JAX's documented type promotion semantics. A dtype is a `
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ml_dtypes
 import numpy as np
@@ -45,8 +45,13 @@ class KeyDType:
         return KeyDType, ()
 
 
-DType = np.dtype | KeyDType
-KEY_DTYPE = KeyDType()
+if TYPE_CHECKING:
+    # To a type checker the key dtype is one of NumPy's: it answers the same questions, and where a
+    # dtype is handed to NumPy the array is no key (keys are uint64 there).
+    DType = np.dtype[Any]
+else:
+    DType = np.dtype | KeyDType
+KEY_DTYPE: Any = KeyDType()
 
 bool_ = np.dtype(np.bool_)
 int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -115,8 +120,8 @@ def as_dtype(spec: Any) -> DType:
 
     Raises: ArgumentTypeError if it means none that plait has. No 64-bit narrowing happens here.
     """
-    if type(spec) is np.dtype or isinstance(spec, KeyDType):
-        return spec.newbyteorder("=") if isinstance(spec, np.dtype) and not spec.isnative else spec
+    if spec is KEY_DTYPE:
+        return KEY_DTYPE
     if isinstance(spec, type) and spec in _PYTHON:
         return _PYTHON[spec]
     if isinstance(spec, str) and spec in _BY_NAME:
@@ -146,18 +151,22 @@ def check_supported(dtype: DType, **given: Any) -> None:
 
 
 def default_int() -> DType:
+    """The dtype of Python ints: int32, with enable_x64 int64."""
     return int64 if state.enable_x64 else int32
 
 
 def default_uint() -> DType:
+    """uint32, with enable_x64 uint64."""
     return uint64 if state.enable_x64 else uint32
 
 
 def default_float() -> DType:
+    """The dtype of Python floats: float32, with enable_x64 float64."""
     return float64 if state.enable_x64 else float32
 
 
 def default_complex() -> DType:
+    """The dtype of Python complex numbers: complex64, with enable_x64 complex128."""
     return complex128 if state.enable_x64 else complex64
 
 
@@ -182,7 +191,7 @@ def storage(dtype: DType) -> np.dtype:
 
 
 @functools.cache
-def finfo(dtype: Any) -> ml_dtypes.finfo:
+def finfo(dtype: Any) -> Any:
     """Machine limits of a float or complex dtype."""
     return ml_dtypes.finfo(real_of(as_dtype(dtype)))
 
@@ -194,6 +203,7 @@ def iinfo(dtype: Any) -> Any:
 
 
 def fits(value: int, dtype: np.dtype) -> bool:
+    """Whether an integer dtype can hold the Python int."""
     info = iinfo(dtype)
     return info.min <= value <= info.max
 

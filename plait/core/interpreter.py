@@ -167,8 +167,8 @@ def leaked(tracer: Tracer) -> UnexpectedTracerError:
     here = user_source()
     if tracer.interpreter.alive:
         return UnexpectedTracerError(
-            "a traced value is used where its transformation does not reach: it was closed over by a "
-            "function with a derivative rule",
+            "a traced value is used where its transformation does not reach: it was closed over by "
+            "a function with a derivative rule",
             op=tracer.interpreter.describe(),
             value=tracer.type,
             where=str(here) if here else None,
@@ -180,7 +180,8 @@ def leaked(tracer: Tracer) -> UnexpectedTracerError:
         value=tracer.type,
         made_at=str(source) if source else tracer.origin() or "an argument of the function",
         where=str(here) if here else None,
-        fix="return the value from the function instead of storing it in a global, attribute or list",
+        fix="return the value from the function instead of storing it in a global, attribute or "
+        "list",
     )
 
 

@@ -11,8 +11,8 @@ The questions, in the order in which every op class answers them:
     samples    operands and parameters for the law tests
 
 Conventions: `params` are hashable keyword arguments. An op with several results sets
-`multiple_results` and then takes and returns tuples of results everywhere. In `transpose` an operand
-is a value, or a LinearOperand that stands for its type.
+`multiple_results` and then takes and returns tuples of results everywhere. In `transpose` an
+operand is a value, or a LinearOperand that stands for its type.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Primitive:
         raise self.missing("numpy")
 
     def jvp(self, xs: Sequence[Any], ts: Sequence[Any], **params: Any) -> tuple[Any, Any]:
-        """(results, tangents); called under the parent interpreter, at least one tangent not None."""
+        """(results, tangents); runs under the parent interpreter, at least one tangent not None."""
         if not self.differentiable:
             ys = self.bind(*xs, **params)
             return ys, (None,) * len(ys) if self.multiple_results else None
@@ -193,5 +193,5 @@ def register(op: P) -> P:
 def every_sample() -> Iterator[tuple[Primitive, Sample]]:
     """All samples of all ops."""
     for op in registry.values():
-        for sample in op.samples():
-            yield op, Sample(*sample)
+        for operands, params in op.samples():
+            yield op, Sample(operands, params)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from plait.core.source import Source
 from plait.core.types import ArrayType
 
 
+@final
 class Var:
     """A value of a Program, named only when it is printed."""
 
@@ -25,6 +26,7 @@ class Var:
         return f"Var({self.type})"
 
 
+@final
 class Literal:
     """A scalar written into the Program."""
 

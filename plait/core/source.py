@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from types import CodeType
+from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # By file name: hashing a code object hashes its constants, every time.
@@ -92,7 +93,7 @@ def function_source(function: object) -> str:
     return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"
 
 
-def function_name(function: object) -> str:
+def function_name(function: Any) -> str:
     """A short name for a function in messages and programs."""
     while hasattr(function, "func") and not hasattr(function, "__name__"):  # functools.partial
         function = function.func

@@ -1,4 +1,4 @@
-"""Python function to Program: the Stager interpreter, and `stage`, which runs a function under it."""
+"""Python function to Program: the Stager, and `stage`, which runs a function under it."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ class StageTracer(Tracer):
     """A variable of a Program that is being written."""
 
     __slots__ = ("name", "source", "variable")
+    interpreter: Stager
 
-    def __init__(self, interpreter: Interpreter, var: Var, source: Source | None, name: str = ""):
+    def __init__(self, interpreter: Stager, var: Var, source: Source | None, name: str = ""):
         self.interpreter, self.variable, self.type = interpreter, var, var.type
         self.source, self.name = source, name
 
     def origin(self) -> str:
         if self.name:
             return f"the argument {self.name}"
-        names = self.interpreter.arguments_behind(self.variable)  # type: ignore[attr-defined]
+        names = self.interpreter.arguments_behind(self.variable)
         place = f"computed at {self.source}" if self.source else "computed"
         shown = ", ".join(names[:4]) + (", ..." if len(names) > 4 else "")
         return f"{place} from {shown}" if names else place

@@ -214,7 +214,7 @@ def register_with_keys(
     unflatten_func: Callable[[Any, Iterable[Any]], Any],
     flatten_func: Callable[[Any], tuple[Iterable[Any], Any]] | None = None,
 ) -> None:
-    """Make a class a container whose children have keys: flatten gives ((key, child), ...), data."""
+    """Make a class a container of children with keys: flatten gives ((key, child), ...), data."""
 
     def plain(node: Any) -> tuple[list[Any], Any]:
         pairs, data = flatten_with_keys(node)

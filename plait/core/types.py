@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class ArrayType:
     weak_type: bool
     ndim: int
     size: int
-    _interned: dict[tuple, ArrayType] = {}
+    _interned: ClassVar[dict[tuple, ArrayType]] = {}
 
     def __new__(cls, shape: Iterable[int], dtype: DType, weak_type: bool = False):
         shape = tuple(shape)
@@ -88,7 +88,7 @@ def scalar_type(value: Any) -> ArrayType:
 
 
 def type_of(x: Any) -> ArrayType:
-    """The ArrayType of an array, tracer, NumPy array or Python scalar (as an array of plait has it).
+    """The ArrayType of an array, tracer, NumPy array or Python scalar, as plait has it.
 
     Raises: ArgumentTypeError if x is none of these.
     """

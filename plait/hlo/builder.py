@@ -347,7 +347,9 @@ class Builder:
         base_dilation: Sequence[int],
         window_dilation: Sequence[int],
     ) -> tuple[Value, ...]:
-        """body(accumulators..., elements...) -> accumulators, over each window; shape is the result's."""
+        """body(accumulators..., elements...) -> accumulators, over each window; the result has the
+        given shape.
+        """
         scalars = [ArrayType((), x.dtype) for x in xs]
         region = self.region([*scalars, *scalars], body)
         attributes = (
@@ -488,7 +490,8 @@ class Builder:
             several = len(results) > 1
             entries = ", ".join(
                 "#stablehlo.output_operand_alias<output_tuple_indices = "
-                f"{[out] if several else []}, operand_index = {operand}, operand_tuple_indices = []>"
+                f"{[out] if several else []}, operand_index = {operand}, "
+                "operand_tuple_indices = []>"
                 for operand, out in aliases.items()
             )
             attributes.append(f"output_operand_aliases = [{entries}]")
@@ -506,7 +509,7 @@ class Builder:
         return self.position_groups(where)
 
     def position_groups(self, where: Sequence[int]) -> list[list[int]]:
-        """Device positions that communicate when the given mesh axes are combined, a row a group."""
+        """Device positions that communicate when the mesh axes are combined, a row a group."""
         sizes = [size for _, size in self.mesh]
         ids = np.arange(int(np.prod(sizes, dtype=np.int64))).reshape(sizes)
         rest = [k for k in range(len(sizes)) if k not in where]

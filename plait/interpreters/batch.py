@@ -46,8 +46,9 @@ class BatchTracer(Tracer):
     """A value that differs along the frame's axis: `value` has that axis first."""
 
     __slots__ = ("value",)
+    interpreter: Batch
 
-    def __init__(self, interpreter: Interpreter, value: Any):
+    def __init__(self, interpreter: Batch, value: Any):
         self.interpreter, self.value = interpreter, value
         whole = type_of(value)
         self.type = ArrayType(whole.shape[1:], whole.dtype, whole.weak_type)
@@ -58,6 +59,8 @@ class BatchTracer(Tracer):
 
 class Batch(Interpreter):
     """Computes all rows of an op at once, with the parent running."""
+
+    parent: Interpreter
 
     def __init__(
         self, parent: Interpreter, frame: Frame, transformation: str = "vmap", function: str = ""
@@ -81,7 +84,7 @@ class Batch(Interpreter):
         context.interpreter = parent
         try:
             if not mine:
-                return parent.process(op, values, params)  # type: ignore[union-attr]
+                return parent.process(op, values, params)
             y, y_mapped = op.batch(frame, values, mapped, **params)
         finally:
             context.interpreter = self
@@ -95,7 +98,7 @@ class Batch(Interpreter):
         Functions with custom rules are run under a new Batch of the same frame; what they closed
         over belongs to the one in which they were made.
         """
-        return x.interpreter is self or x.interpreter.frame is self.frame  # type: ignore
+        return x.interpreter is self or x.interpreter.frame is self.frame
 
     def wrap(self, value: Any, mapped: bool) -> Any:
         return BatchTracer(self, value) if mapped else value

@@ -33,6 +33,8 @@ class JvpTracer(Tracer):
 class Jvp(Interpreter):
     """Pushes tangents forward: every op binds its value and its tangent with the parent running."""
 
+    parent: Interpreter
+
     def __init__(self, parent: Interpreter, transformation: str = "jvp", function: str = ""):
         self.parent = parent
         self.transformation, self.function = transformation, function
@@ -51,7 +53,7 @@ class Jvp(Interpreter):
         context.interpreter = parent
         try:
             if not any_tangent:
-                return parent.process(op, primals, params)  # type: ignore[union-attr]
+                return parent.process(op, primals, params)
             y, ty = op.jvp(primals, tangents, **params)
         finally:
             context.interpreter = self

@@ -21,15 +21,17 @@ from plait.interpreters.jvp import jvp
 class Linearizer(Stager):
     """Writes the ops that depend on its arguments; hands all others to its parent."""
 
+    parent: Interpreter
+
     def is_linear(self, x: Any) -> bool:
         return type(x) is StageTracer and x.interpreter is self
 
     def process(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         linear = [type(x) is StageTracer and x.interpreter is self for x in xs]
         if not any(linear):
-            context.interpreter = self.parent  # type: ignore[assignment]
+            context.interpreter = self.parent
             try:
-                return self.parent.process(op, xs, params)  # type: ignore[union-attr]
+                return self.parent.process(op, xs, params)
             finally:
                 context.interpreter = self
         if op.split is not None and not all(linear):
@@ -80,9 +82,3 @@ def linearize(
     finally:
         linearizer.alive = False
     return ys, LinearMap(program, captured, tuple(nonzero), tuple(t is not None for t in ts))
-
-
-def parent_of(interpreter: Linearizer) -> Interpreter:
-    """The interpreter that computes what is known."""
-    assert interpreter.parent is not None
-    return interpreter.parent

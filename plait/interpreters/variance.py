@@ -86,7 +86,9 @@ class Variance:
             return None
         inputs = self.program.inputs
         # Positions of equations; inputs come before them.
-        first = {v: k - len(inputs) for k, v in enumerate(inputs) if name in self._known[v]}
+        first: dict[Atom, int] = {
+            v: k - len(inputs) for k, v in enumerate(inputs) if name in self._known[v]
+        }
         for position, eqn in enumerate(self.program.equations):
             if atom in first:
                 break

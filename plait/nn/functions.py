@@ -259,7 +259,7 @@ def standardize(
 
 
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
-    """A new axis of size num_classes with 1 at position x and 0 elsewhere; all 0 if x is outside."""
+    """A new axis of size num_classes with 1 at position x, else 0; all 0 if x is outside."""
     x = jnp.asarray(x)
     if not isinstance(num_classes, int | np.integer):
         raise ArgumentError("num_classes is an int", op="one_hot", num_classes=num_classes)
@@ -287,9 +287,9 @@ def dot_product_attention(
 ) -> Any:
     """softmax(query · keyᵀ · scale + bias) · value.
 
-    Shapes: query [*B, T, N, H], key and value [*B, S, K, H], N a multiple of K (grouped heads), bias
-    and mask broadcastable to [*B, N, T, S]; the result is [*B, T, N, H]. Where mask is False, and
-    above the diagonal if is_causal, a position gets no weight.
+    Shapes: query [*B, T, N, H], key and value [*B, S, K, H], N a multiple of K (grouped heads),
+    bias and mask broadcastable to [*B, N, T, S]; the result is [*B, T, N, H]. Where mask is False,
+    and above the diagonal if is_causal, a position gets no weight.
     """
     query, key, value = (jnp.asarray(v) for v in (query, key, value))
     heads, kv_heads = query.shape[-2], key.shape[-2]

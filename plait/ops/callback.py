@@ -481,9 +481,7 @@ def _from_bits(b: Any, x: Value, type: ArrayType) -> Value:
         part = type.with_dtype(dtypes.real_of(type.dtype))
         n = len(type.shape)
         halves = [
-            b.bitcast(
-                b.reshape(b.slice(x, (k, *[0] * n), (k + 1, *type.shape)), type.shape), part
-            )
+            b.bitcast(b.reshape(b.slice(x, (k, *[0] * n), (k + 1, *type.shape)), type.shape), part)
             for k in range(2)
         ]
         return b.op("complex", halves, type)

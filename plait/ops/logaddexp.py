@@ -1,4 +1,4 @@
-"""logaddexp: the logarithm of a sum of two exponentials, with derivatives that are smooth at ties."""
+"""logaddexp: the logarithm of a sum of two exponentials, its derivatives smooth at ties."""
 
 from __future__ import annotations
 

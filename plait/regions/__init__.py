@@ -1,1 +1,1 @@
-
+"""Ops whose parameters are Programs: calls, branches, loops, maps, functions with own rules."""

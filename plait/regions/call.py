@@ -8,7 +8,6 @@ from plait.core.program import reference, run_program
 from plait.hlo.module import call_program
 from plait.interpreters.batch import batch_program
 from plait.interpreters.jvp import jvp_program
-from plait.interpreters.linearize import parent_of
 from plait.interpreters.split import split_forwarding
 from plait.interpreters.transpose import transpose_program
 from plait.regions.region import Region, check_operands, merge, partition
@@ -37,7 +36,7 @@ class Call(Region):
     def split(self, linearizer, xs, linear, params):
         cut = split_forwarding(params["program"], tuple(linear))
         tangents, known = partition(linear, xs)
-        with running(parent_of(linearizer)):
+        with running(linearizer.parent):
             # A part without equations only passes values on: not worth a call.
             if cut.known.equations:
                 out = self.bind(*known, program=cut.known)

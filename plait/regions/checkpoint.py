@@ -19,7 +19,6 @@ from plait.hlo.module import call_program
 from plait.interpreters.batch import batch_program
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import jvp_program
-from plait.interpreters.linearize import parent_of
 from plait.interpreters.simplify import drop_dead
 from plait.interpreters.split import Split, split_program
 from plait.interpreters.transpose import backward
@@ -150,7 +149,7 @@ class Checkpoint(Region):
             ("checkpoint plan", linear, policy), lambda: _plan(program, linear, policy)
         )
         tangents, known = partition(linear, xs)
-        with running(parent_of(linearizer)):
+        with running(linearizer.parent):
             out: Sequence[Any] = ()
             if plan.known.outputs:
                 out = self.bind(*known, **{**params, "program": plan.known})

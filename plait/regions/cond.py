@@ -19,7 +19,6 @@ from plait.hlo.module import lower_program
 from plait.interpreters.batch import batch_program
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import jvp_program
-from plait.interpreters.linearize import parent_of
 from plait.interpreters.split import Split, split_program
 from plait.interpreters.transpose import transpose_program
 from plait.ops.arithmetic import convert_element_type
@@ -80,7 +79,7 @@ class Cond(Region):
         cuts = [split_program(p, linear, out_linear) for p in params["branches"]]
         tangents, known = partition(linear, xs)
         plan = _Residuals(cuts, [type_of(x) for x in known], [type_of(t) for t in tangents])
-        with running(parent_of(linearizer)):
+        with running(linearizer.parent):
             out = self.bind(index, *known, branches=plan.known)
         n = len(out) - len(plan.slots)
         passed = [known[k] for k in plan.forwarded]

@@ -21,7 +21,6 @@ from plait.hlo.module import call_program, lower_program
 from plait.interpreters.batch import add_axis, batch_program
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import instantiate, jvp_program
-from plait.interpreters.linearize import parent_of
 from plait.interpreters.simplify import drop_dead, has_effects
 from plait.interpreters.split import Split, split_program
 from plait.interpreters.transpose import transpose_program
@@ -122,7 +121,7 @@ class Scan(Region):
 
     def split(self, linearizer, xs, linear, params):
         plan = _plan(params, cut(linear, params["consts"], params["carry"]))
-        with running(parent_of(linearizer)):
+        with running(linearizer.parent):
             known, residuals = plan.run_known(self, xs)
         operands = plan.linear_operands(xs, residuals)
         pushed = linearizer.emit(self, operands, plan.linear_params)

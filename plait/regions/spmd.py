@@ -25,7 +25,6 @@ from plait.hlo.module import call_program
 from plait.interpreters.batch import Frame, batch_program
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import jvp_program
-from plait.interpreters.linearize import parent_of
 from plait.interpreters.split import split_forwarding
 from plait.interpreters.transpose import backward
 from plait.interpreters.variance import variance
@@ -95,7 +94,7 @@ class Pmap(Region):
         # A residual that is equal in all lanes is kept once.
         varies = _varies(cut.known, k_mapped, rest["axis_name"])
         res_mapped = varies[len(varies) - cut.computed :] if cut.computed else []
-        with running(parent_of(linearizer)):
+        with running(linearizer.parent):
             out = self.bind(
                 *known,
                 program=cut.known,
@@ -140,7 +139,7 @@ class Pmap(Region):
         name, size = rest["axis_name"], rest["axis_size"]
 
         def make():
-            lin_vars, known_vars = partition(linear, program.inputs)
+            _, known_vars = partition(linear, program.inputs)
             ct_vars, _ = partition(nonzero, program.outputs)
             marks: list[bool] = []
 

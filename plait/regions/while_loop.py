@@ -16,7 +16,6 @@ from plait.hlo.module import lower_program
 from plait.interpreters.batch import add_axis, batch_program
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import instantiate, jvp_program
-from plait.interpreters.linearize import parent_of
 from plait.interpreters.split import split_program
 from plait.ops.arithmetic import add
 from plait.ops.axes import broadcast_in_dim
@@ -110,7 +109,7 @@ class While(Region):
         )
         known_at = [cond_consts + k for k, is_lin in enumerate(lin) if not is_lin]
         test = rewire(cond, (*range(cond_consts), *known_at))
-        with running(parent_of(linearizer)):
+        with running(linearizer.parent):
             known = self.bind(
                 *(*cc, *known_bc, *known_carry),
                 cond=test,

@@ -1,1 +1,1 @@
-
+"""XLA: devices, arrays on them, compilation and launch. xla.py alone imports jaxlib."""

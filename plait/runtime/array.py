@@ -197,7 +197,7 @@ class Array(metaclass=_ArrayMeta):
     # --- its value
 
     def host(self) -> np.ndarray:
-        """Its value as a read-only NumPy array, once it is there; keys as uint64. No copy on CPU."""
+        """Its value as a read-only NumPy array, keys as uint64. Waits; on CPU copies nothing."""
         type_, placement = self.type, self.placement
         stored = type_ if placement is None else placement.stored(type_)
         buf = self._live()
@@ -213,8 +213,8 @@ class Array(metaclass=_ArrayMeta):
         return value
 
     def static_item(self, index: Any) -> Array | None:
-        """self[index] for known ints and slices, read in host memory: nothing is compiled, and of an
-        array on several devices only the part that holds the item is touched.
+        """self[index] for known ints and slices, read in host memory: nothing is compiled, and of
+        an array on several devices only the part that holds the item is touched.
 
         None where that is not possible or not right: other indices, positions out of range, other
         platforms, a value that is still being computed.
@@ -261,9 +261,11 @@ class Array(metaclass=_ArrayMeta):
             return self.host(), items
         shape = self.type.shape
         first = items[0]
-        start = range(shape[0])[first] if type(first) is int else first.indices(shape[0])[0]
-        stop = start + 1 if type(first) is int else first.indices(shape[0])[1]
-        step = 1 if type(first) is int else first.indices(shape[0])[2]
+        if one := type(first) is int:
+            start = range(shape[0])[first]
+            stop, step = start + 1, 1
+        else:
+            start, stop, step = first.indices(shape[0])
         for k in range(sharding.num_devices):
             index = sharding.index(k, shape)
             own = range(*index[0].indices(shape[0]))
@@ -271,7 +273,7 @@ class Array(metaclass=_ArrayMeta):
             if whole and step > 0 and own.start <= start and stop <= own.stop:
                 part = xla.shard_to_host(self._live(), k, shape, dtypes.storage(self.type.dtype))
                 at = start - own.start
-                head = at if type(first) is int else slice(at, stop - own.start, step)
+                head = at if one else slice(at, stop - own.start, step)
                 return part, (head, *items[1:])
         return self.host(), items
 
@@ -301,7 +303,7 @@ class Array(metaclass=_ArrayMeta):
     def __bool__(self) -> bool:
         if self.type.size != 1:
             raise ValueError(
-                "the truth of an array with more than one element is ambiguous: use .any() or .all()"
+                "the truth of an array of several elements is ambiguous: use .any() or .all()"
                 if self.type.size
                 else "the truth of an empty array is ambiguous: use .size"
             )
@@ -329,9 +331,9 @@ class Array(metaclass=_ArrayMeta):
         """Nested lists of Python numbers."""
         return self.numbers().tolist()
 
-    def tobytes(self, order: str = "C") -> bytes:
+    def tobytes(self, order: Any = "C") -> bytes:
         """The elements' bytes."""
-        return self.numbers().tobytes(order)  # type: ignore[arg-type]
+        return self.numbers().tobytes(order)
 
     def __len__(self) -> int:
         if not self.type.shape:
@@ -463,7 +465,7 @@ def as_array(x: Any) -> Array:
 
 
 def canonical_value(x: Any, type_: ArrayType) -> np.ndarray:
-    """A NumPy array or Python scalar in the dtype plait gives it; integers that do not fit raise."""
+    """A NumPy array or Python scalar in the dtype plait gives it. Raises: IntegerOverflowError."""
     if isinstance(x, int) and not isinstance(x, bool):
         dtypes.check_fits(x, type_.dtype)
         return np.asarray(x, type_.dtype)

@@ -16,7 +16,7 @@ import numpy as np
 
 from plait.config import state
 from plait.core import dtypes
-from plait.core.program import Program, Var, run_program
+from plait.core.program import Atom, Program, Var, run_program
 from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DonatedError
@@ -253,7 +253,8 @@ def prepare(
 
 def platform_name(device: xla.Device) -> str:
     """What lowering rules call the device's platform: cpu, gpu or tpu."""
-    return {"cuda": "gpu", "rocm": "gpu"}.get(device.platform, device.platform)
+    platform: str = device.platform
+    return {"cuda": "gpu", "rocm": "gpu"}.get(platform, platform)
 
 
 def _device(placements: Sequence[Placement | None]) -> tuple[xla.Device, Placement | None]:
@@ -298,7 +299,7 @@ def _map_placements(program: Program) -> list[Placement | None]:
     """For each result, where it is shown to lie: those of a map lie on the map's devices, those of
     a sharding constraint where it says.
     """
-    found: dict[Var, Placement | None] = {}
+    found: dict[Atom, Placement | None] = {}
     for eqn in program.equations:
         if isinstance(eqn.op, Pmap):
             found.update(zip(eqn.outputs, eqn.op.placements(**eqn.params), strict=True))

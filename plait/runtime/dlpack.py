@@ -76,7 +76,7 @@ def _view(capsule: Any, address: int, shape: tuple[int, ...], dtype: np.dtype) -
     if size == 0:
         return np.empty(shape, dtype)
     memory = (ctypes.c_char * size).from_address(address)
-    memory.owner = capsule  # type: ignore[attr-defined] # kept by `memory`, that by the array
+    memory.owner = capsule  # pyright: ignore[reportAttributeAccessIssue] (so it lives as the array)
     return np.frombuffer(memoryview(memory), dtype).reshape(shape)
 
 

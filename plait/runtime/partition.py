@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ from plait.runtime.placement import Placement, Sharded
 
 
 class Grid:
-    """Devices in a mesh of plain axes, "d0", "d1", ...: what all shardings of a program refer to."""
+    """Devices in a mesh of axes "d0", "d1", ...: what all shardings of a program refer to."""
 
     def __init__(self, devices: tuple[xla.Device, ...], shape: tuple[int, ...]):
         self.devices, self.shape = devices, shape
@@ -75,7 +76,8 @@ class Grid:
             out = b.fresh(x.type)
             text = gang.sharding_text(x.ndim, here.tiling.dim_axes)
             b.lines.append(
-                f"{out.name} = sdy.sharding_constraint {x.name} {text} : {tensor(x.type)}{b.location}"
+                f"{out.name} = sdy.sharding_constraint {x.name} {text} : "
+                f"{tensor(x.type)}{b.location}"
             )
             return out
 
@@ -98,15 +100,15 @@ def refinement(coarse: Sequence[int], fine: Sequence[int]) -> list[tuple[int, ..
 
 
 def common_refinement(meshes: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """The coarsest mesh that refines the first of several, and the others where that is possible."""
+    """The coarsest mesh that refines the first of several, and the others where possible."""
     cuts = {1, math.prod(meshes[0])}
     for mesh in meshes:
         trial = cuts | {math.prod(mesh[:k]) for k in range(1, len(mesh) + 1)}
         ordered = sorted(trial)
-        if all(b % a == 0 for a, b in zip(ordered, ordered[1:], strict=False)):
+        if all(b % a == 0 for a, b in pairwise(ordered)):
             cuts = trial
     ordered = sorted(cuts)
-    return tuple(b // a for a, b in zip(ordered, ordered[1:], strict=False)) or (1,)
+    return tuple(b // a for a, b in pairwise(ordered)) or (1,)
 
 
 def _pmaps(program: Program) -> list[dict[str, Any]]:
@@ -220,7 +222,7 @@ def _mapped_values(
 
 
 def spread(x: Any, sharding: xla.Sharding) -> Any:
-    """An Array or host value as a buffer with a sharding; its own buffer if that has equal parts."""
+    """An Array or host value as a buffer with a sharding; its own if that has equal parts."""
     if type(x) is Array:
         placement = x.placement
         if isinstance(placement, Sharded) and same_parts(placement.sharding, sharding, x.type):

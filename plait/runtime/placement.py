@@ -38,6 +38,8 @@ class Placement:
 
 
 class OnDevice(Placement):
+    """The whole array on one device."""
+
     __slots__ = ()
 
     def __new__(cls, device: Device):
@@ -56,6 +58,10 @@ class OnDevice(Placement):
 
 
 class Lanes(Placement):
+    """The rows of an axis spread over devices, as a map makes and takes them, in one buffer; not
+    stacked: all rows are equal and the buffer holds one of them.
+    """
+
     __slots__ = ("axis", "stacked")
     axis: int
     stacked: bool
@@ -109,6 +115,8 @@ class Shown(Placement):
 
 
 class Sharded(Placement):
+    """Parts in buffers on several devices, as a sharding says."""
+
     __slots__ = ("sharding",)
     sharding: xla.Sharding
 
@@ -150,4 +158,5 @@ def signature(type: ArrayType, placement: Placement | None) -> ArrayType | Place
 
 
 def placement_of(signature: ArrayType | Placed) -> Placement | None:
+    """The placement in a cache key; None for the default device."""
     return signature.placement if isinstance(signature, Placed) else None

@@ -1,4 +1,4 @@
-"""Where arrays lie, as users see it: Mesh, PartitionSpec, NamedSharding, SingleDeviceSharding, Shard.
+"""Where arrays lie, as users see it: meshes, partition specs, shardings, shards.
 
 The runtime itself works with placements (placement.py); these classes describe them, and say where
 `device_put` should put an array.
@@ -267,6 +267,7 @@ class Shard:
 
 
 def xla_dtype(x: Any) -> np.dtype:
+    """The dtype of an array's buffers: uint64 for keys."""
     from plait.core import dtypes
 
     return dtypes.storage(x.type.dtype)

@@ -205,7 +205,8 @@ class _Grad(CompilesWhole):
                     f"the argument {names()[k]} has dtype {dtype.name}, which has no derivative",
                     op=self.op,
                     argument=x,
-                    fix="pass floats (x.astype(float)), choose others with argnums, or allow_int=True",
+                    fix="pass floats (x.astype(float)), choose others with argnums, or "
+                    "allow_int=True",
                 )
 
     def _check_output(self, ys: Sequence[Any], structure: Any) -> None:
@@ -459,7 +460,7 @@ class _Pushforward:
 
 
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(fun(*primals), the linear function from tangents of the arguments to tangents of the result).
+    """(fun(*primals), the linear function from tangents of arguments to tangents of the result).
 
     fun runs once; calling the second result costs only the linear part.
 
@@ -570,7 +571,7 @@ class _Jacobian(CompilesWhole):
         for t in out_types:
             if t.dtype not in wanted:
                 raise DtypeError(
-                    f"{function_name(self.fun)} returned {t.dtype.name}, which has no Jacobian here",
+                    f"{function_name(self.fun)} returned {t.dtype.name}, which has no Jacobian",
                     op=self.op,
                     result=t,
                 )

@@ -44,6 +44,7 @@ class _Lane(Interpreter):
     """Runs ops at once; stops at collectives over the axis."""
 
     transformation = "pmap"
+    parent: Interpreter
 
     def __init__(self, parent: Interpreter, frame: Frame, k: int, run: Callable[[], Any]):
         self.parent, self.frame, self.k = parent, frame, k
@@ -59,10 +60,10 @@ class _Lane(Interpreter):
         mine = op.uses_axis(self.frame.name, params)
         place = (mine or op.per_lane) and not (op.communicates or op.has_effects)
         if not mine or (place and not sub_programs(params)):
-            context.interpreter = self.parent  # type: ignore[assignment]
+            context.interpreter = self.parent
             try:
                 if not place:
-                    return self.parent.process(op, xs, params)  # type: ignore[union-attr]
+                    return self.parent.process(op, xs, params)
                 # A question about the lane's place: no need to wait for the others.
                 y, mapped = op.batch(self.frame, xs, [False] * len(xs), **params)
                 return index_in_dim(y, self.k, keepdims=False) if mapped else y
@@ -149,8 +150,7 @@ def run_lanes(
             waiting = [lane.meeting for lane in lanes]
             if not any(waiting):
                 break
-            _check(waiting, name)
-            _meet(waiting, frame)  # type: ignore[arg-type]
+            _meet(_checked(waiting, name), frame)
     finally:
         for lane in lanes:
             lane.cancel()
@@ -158,11 +158,11 @@ def run_lanes(
     return [_stack(column) for column in columns], [True] * len(lanes[0].result)
 
 
-def _check(waiting: Sequence[_Meeting | None], name: Any) -> None:
-    first = waiting[0]
-    for k, meeting in enumerate(waiting[1:], 1):
+def _checked(waiting: Sequence[_Meeting | None], name: Any) -> list[_Meeting]:
+    first, met = waiting[0], []
+    for k, meeting in enumerate(waiting):
         if meeting is None or first is None or not meeting.same_as(first):
-            where = {"lane_0": str(first) if first else "ended"}
+            where: dict[str, Any] = {"lane_0": str(first) if first else "ended"}
             where[f"lane_{k}"] = str(meeting) if meeting else "ended"
             raise ArgumentError(
                 "the lanes of the map do not meet at the same collective",
@@ -171,6 +171,8 @@ def _check(waiting: Sequence[_Meeting | None], name: Any) -> None:
                 fix="call collectives unconditionally, or under conditions equal in all lanes",
                 **where,
             )
+        met.append(meeting)
+    return met
 
 
 def _stack(xs: Sequence[Any]) -> Any:

@@ -107,7 +107,7 @@ class _Layout:
                 parts *= self.sizes[n]
             if size % parts:
                 raise ShapeError(
-                    f"axis {d} of {name} has size {size}, which does not divide into {parts} blocks",
+                    f"axis {d} of {name} has size {size}: it does not divide into {parts} blocks",
                     op="shard_map",
                     array=t,
                     fix="pad the axis, or leave it whole (None) in the spec",
@@ -290,10 +290,10 @@ def shard_map(
 ) -> Any:
     """Run a function of blocks on every device of a mesh.
 
-    in_specs and out_specs say, with a PartitionSpec for each array (or one for all of a tree), which
-    axes of the mesh cut which axes of the array; each device gets its block, of the same rank. Over
-    axes that a result's spec does not name it must be equal on all devices (check_vma). Collectives
-    use the mesh's axis names; axis_names restricts the map to some of them.
+    in_specs and out_specs say, with a PartitionSpec for each array (or one for all of a tree),
+    which axes of the mesh cut which axes of the array; each device gets its block, of the same
+    rank. Over axes that a result's spec does not name it must be equal on all devices (check_vma).
+    Collectives use the mesh's axis names; axis_names restricts the map to some of them.
 
     Raises: ShapeError for axes that do not divide; ArgumentError for specs that do not fit, or a
     result that differs over an axis it is said to be whole over.
