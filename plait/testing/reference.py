@@ -18,7 +18,8 @@ from plait.runtime.array import Array, canonical_value
 
 def to_numpy(x: Any) -> np.ndarray:
     """An array or number as the NumPy array that ops' `numpy` take: in plait's dtype, keys as
-    uint64."""
+    uint64.
+    """
     if isinstance(x, Array):
         return x.host()
     return np.asarray(canonical_value(x, type_of(x)))
