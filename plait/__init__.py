@@ -4,7 +4,11 @@
 spreads it over many devices with collectives; all compose, in any order. The names are JAX's.
 """
 
-from plait import debug, dtypes, errors, experimental, lax, nn, profiler, random, tree, tree_util
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
+from plait import dtypes, errors, lax, tree, tree_util
 from plait import numpy as numpy
 from plait.config import (
     config,
@@ -61,6 +65,9 @@ from plait.transforms.shapes import ShapeDtypeStruct
 from plait.transforms.shard_map import shard_map
 from plait.transforms.vmap import vmap
 
+if _TYPE_CHECKING:
+    from plait import debug, experimental, flatten_util, nn, profiler, random, sharding, typing
+
 P = PartitionSpec
 jacobian = jacrev
 tree_map = tree.map
@@ -68,3 +75,28 @@ tree_leaves = tree.leaves
 
 __version__ = "0.1.0"
 __version_info__ = (0, 1, 0)
+
+# Loaded when first used: they cost a third of the import, and many programs need none.
+_LAZY = frozenset(
+    (
+        "debug",
+        "experimental",
+        "flatten_util",
+        "nn",
+        "profiler",
+        "random",
+        "sharding",
+        "testing",
+        "typing",
+    )
+)
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _LAZY:
+        return _importlib.import_module(f"plait.{name}")
+    raise AttributeError(f"module 'plait' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import functools
-import mmap
 import os
 import platform
 import sys
@@ -62,6 +61,8 @@ def prepare_xla_flags(library: Path) -> None:
     """
     given = xla_flags()
     if given and library.is_file():
+        import mmap  # here: few users set flags
+
         with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as m:
             unknown = [f for f in given if f not in _ADDED_FLAGS and m.find(f.encode() + b"\0") < 0]
         if unknown:

@@ -30,7 +30,6 @@ from plait.errors import (
     ShapeError,
 )
 from plait.runtime import dlpack, effects, plugins, shutdown, startup
-from plait.runtime.disk_cache import disk_cache, entry_key
 from plait.runtime.faults import HostCallback as HostCallback
 from plait.runtime.faults import clean, compile_error, translate_error
 from plait.runtime.gate import Gate
@@ -40,7 +39,7 @@ from plait.runtime.tiling import Shape, Tiling
 
 startup.set_log_level()  # has to precede the first import of the shared library
 
-from jaxlib import _hlo, _jax  # noqa: E402 # pyright: ignore[reportAttributeAccessIssue]
+from jaxlib import _hlo, _jax  # noqa: E402 # pyright: ignore[reportAttributeAccessIssue] (no stubs)
 from jaxlib.version import __version__ as VERSION  # noqa: E402
 
 if TYPE_CHECKING:  # the wheel has no type stubs
@@ -700,7 +699,12 @@ def _compile_or_load(
     extra: str,
 ) -> tuple[Any, bytes | None]:
     """The loaded program, and the bytes it was loaded from if it was not compiled just now."""
-    client, cache = devices[0].client, disk_cache()
+    client, cache = devices[0].client, None
+    if config.compilation_cache_dir:
+        # Here: hashing and temporary files would cost every import.
+        from plait.runtime.disk_cache import disk_cache, entry_key
+
+        cache = disk_cache()
     key = ""
     if cache is not None:
         # Not the devices themselves: a one-device program loads onto any, and the order in a
@@ -751,7 +755,11 @@ def effects_barrier() -> None:
 def profiler() -> Any:
     """jaxlib's module of profiling sessions, annotations and server. Raises BackendError."""
     try:
-        from jaxlib import _profile_data, _profiler  # the second returns objects of the first
+        # _profiler returns objects of _profile_data. The wheel has no type stubs.
+        from jaxlib import (
+            _profile_data,  # pyright: ignore[reportAttributeAccessIssue]
+            _profiler,  # pyright: ignore[reportAttributeAccessIssue]
+        )
     except ImportError as error:
         raise BackendError(f"this jaxlib ({VERSION}) has no profiler") from error
     assert _profile_data
