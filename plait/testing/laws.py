@@ -92,7 +92,7 @@ class Case:
         inexact = [k for k, t in enumerate(self.types) if t.dtype in dtypes.INEXACT]
         self.varied = [k for k in inexact if k not in self.constant]
         self.smooth = [k for k, t in enumerate(self.out) if t.dtype in dtypes.INEXACT]
-        self._parts: dict[Any, Part] = {}
+        self._parts: dict[str, Part] = {}
 
         # Derivatives are compared with differences where there are some, and in double precision.
         inexact = [t.dtype for t in (*self.types, *self.out) if t.dtype in dtypes.INEXACT]
@@ -104,7 +104,7 @@ class Case:
         params = ", ".join(f"{k}={v}" for k, v in self.params.items())
         return f"{self.op.name}({', '.join(map(str, self.types))}{', ' if params else ''}{params})"
 
-    def part(self, name: Any, make: Callable[..., Any], args: Sequence[np.ndarray]) -> Part:
+    def part(self, name: str, make: Callable[..., Any], args: Sequence[np.ndarray]) -> Part:
         if name not in self._parts:
             self._parts[name] = Part(make, args)
         return self._parts[name]
@@ -152,7 +152,8 @@ class Case:
             xs, ts = self._halves(args)
             return self._push(self.bind, xs, self.spread(ts, only), self.out)
 
-        return self.part(("jvp", only), make, [*self.operands, *self.tangents(0)])
+        name = "jvp" if only is None else f"jvp in operand {only} alone"
+        return self.part(name, make, [*self.operands, *self.tangents(0)])
 
     def vjp(self) -> Part:
         """Cotangents of the operands with derivatives."""
@@ -196,7 +197,7 @@ class Case:
             return [y if m else add_axis(y, ROWS) for y, m in zip(ys, marks, strict=True)]
 
         args = [stacked(x) if m else x for x, m in zip(self.operands, mapped, strict=True)]
-        return self.part(("rows", mapped), make, args)
+        return self.part(_rows(mapped), make, args)
 
     def _halves(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         n = len(self.operands)
@@ -231,13 +232,17 @@ class Case:
             return [m for m in itertools.product((True, False), repeat=n) if any(m)]
         return [(True,) * n, *(tuple(j == k for j in range(n)) for k in range(n))]
 
-    def parts(self) -> dict[Any, Part]:
+    def parts(self) -> dict[str, Part]:
         """What the laws before made, without what is the same again for XLA."""
-        self.value()
-        alike = {("jvp", k) for k in self.varied}
+        alike = {f"jvp in operand {k} alone" for k in self.varied}
         if not state.enable_x64:
-            alike |= {("rows", mapped) for mapped in self.subsets()[1:]}
-        return {name: part for name, part in self._parts.items() if name not in alike}
+            alike |= {_rows(mapped) for mapped in self.subsets()[1:]}
+        made = {name: part for name, part in self._parts.items() if name not in alike}
+        return {"value": self.value(), **made}
+
+
+def _rows(mapped: Sequence[bool]) -> str:
+    return f"rows, operands mapped {''.join('+' if m else '-' for m in mapped)}"
 
 
 def stacked(x: np.ndarray) -> np.ndarray:
@@ -347,9 +352,7 @@ def law_batch(case: Case) -> None:
             for r in range(ROWS)
         ]
         wanted = [np.stack(column) for column in zip(*each, strict=True)]
-        names = "".join("+" if m else "-" for m in mapped)
-        rtol = max(1e-11, case.rounding)
-        _near(case, part.value, wanted, rtol, f"rows, operands mapped {names}")
+        _near(case, part.value, wanted, max(1e-11, case.rounding), _rows(mapped))
 
 
 def law_lowering(case: Case) -> None:
