@@ -1,9 +1,9 @@
 """plait.nn: activations, softmax and its kin, attention, and initializers."""
 
 from plait.nn import initializers
+from plait.nn.attention import dot_product_attention
 from plait.nn.functions import (
     celu,
-    dot_product_attention,
     elu,
     gelu,
     glu,
@@ -13,11 +13,13 @@ from plait.nn.functions import (
     hard_tanh,
     identity,
     leaky_relu,
+    log1mexp,
     log_sigmoid,
     log_softmax,
     logmeanexp,
     logsumexp,
     mish,
+    normalize,
     one_hot,
     relu,
     relu6,
@@ -32,5 +34,42 @@ from plait.nn.functions import (
     squareplus,
     standardize,
     swish,
-    tanh,
 )
+from plait.numpy.elementary import tanh
+
+__all__ = [
+    "celu",
+    "dot_product_attention",
+    "elu",
+    "gelu",
+    "glu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
+    "identity",
+    "initializers",
+    "leaky_relu",
+    "log1mexp",
+    "log_sigmoid",
+    "log_softmax",
+    "logmeanexp",
+    "logsumexp",
+    "mish",
+    "normalize",
+    "one_hot",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "soft_sign",
+    "softmax",
+    "softplus",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
+    "standardize",
+    "swish",
+    "tanh",
+]

@@ -1,6 +1,7 @@
-"""Activations, softmax and its kin, one_hot, attention.
+"""Activations, softmax and its kin, one_hot, standardize.
 
-All work element by element unless they take an axis, and keep the dtype (integers become floats).
+Activations work element by element. Integers become floats, other dtypes stay. Each is one op, or
+one compiled program: eagerly, no intermediate result goes through memory.
 """
 
 from __future__ import annotations
@@ -10,158 +11,326 @@ from typing import Any
 
 import numpy as np
 
-from plait import numpy as jnp
+import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.dtypes import COMPLEX, INEXACT
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ShapeError
-from plait.ops.functions import logistic
-from plait.ops.special import erf
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.numpy.promotion import (
+    INEXACT_KIND,
+    axes_in,
+    axis_in,
+    constant,
+    is_arraylike,
+    operand,
+    promote,
+    static_int,
+    to_dtype,
+)
+from plait.ops import activation
+from plait.ops.collective import axis_index
+from plait.ops.functions import exp, expm1, logistic, rsqrt, tanh
+from plait.ops.logaddexp import logaddexp
+from plait.ops.special import erfc
 from plait.regions.custom import stop_gradient
+from plait.transforms.choices import PerChoice
 
 
-def _floating(x: Any) -> Any:
-    x = jnp.asarray(x)
-    return x if x.dtype in dtypes.INEXACT else x.astype(dtypes.default_float())
+def array(op: str, name: str, x: Any) -> Any:
+    """An argument that must be an array or a number. Raises ArgumentTypeError, naming it."""
+    if is_arraylike(x):
+        return operand(op, x)
+    kind = f"a {type(x).__name__}" if x is not None else "None"
+    raise ArgumentTypeError(
+        f"{name} must be an array or a number, not {kind}",
+        op=op,
+        fix=f"jnp.asarray({name})" if isinstance(x, list | tuple) else None,
+    )
+
+
+def floats(op: str, name: str, x: Any) -> Any:
+    """An array argument in a float (or complex) dtype."""
+    x = array(op, name, x)
+    if type_of(x).dtype in INEXACT:
+        return x
+    return promote(op, (x,), INEXACT_KIND)[0]
+
+
+def _result(x: Any) -> Any:
+    # Numbers come back as arrays.
+    return constant(x)
+
+
+# --- relu and its kin
 
 
 def identity(x: Any) -> Any:
-    """x itself."""
-    return x
+    """x itself, as an array."""
+    return _result(array("identity", "x", x))
 
 
 def relu(x: Any) -> Any:
-    """max(x, 0); its derivative at 0 is 0, and NaN stays NaN."""
-    x = jnp.asarray(x)
-    return jnp.where(x <= 0, jnp.zeros_like(x), x)
+    """max(x, 0). The derivative at 0 is 0.
+
+    >>> import plait.nn, plait.numpy as jnp
+    >>> plait.nn.relu(jnp.array([-1.0, 2.0]))
+    Array([0., 2.], dtype=float32)
+    """
+    x = array("relu", "x", x)
+    if type_of(x).dtype in dtypes.BOOL:
+        x = jnp.asarray(x, dtypes.default_int())
+    return activation.relu(x)
 
 
 def relu6(x: Any) -> Any:
-    """min(max(x, 0), 6)."""
-    return jnp.minimum(jnp.maximum(x, 0), 6)
+    """min(max(x, 0), 6). The derivative at 0 and 6 is 0."""
+    return activation.relu6(floats("relu6", "x", x))
 
 
-def squareplus(x: Any, b: Any = 4) -> Any:
-    """(x + sqrt(x² + b)) / 2."""
-    x = _floating(x)
-    return (x + jnp.sqrt(jnp.square(x) + b)) / 2
+@PerChoice
+def _leaky_relu(x: Any, negative_slope: Any) -> Any:
+    return jnp.where(x >= 0, x, negative_slope * x)
 
 
-def softplus(x: Any) -> Any:
-    """log(1 + exp(x)), without overflow."""
-    return jnp.logaddexp(_floating(x), 0.0)
+def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
+    """x where x >= 0, negative_slope · x below."""
+    slope = array("leaky_relu", "negative_slope", negative_slope)
+    return _leaky_relu(floats("leaky_relu", "x", x), slope)
 
 
-def sparse_plus(x: Any) -> Any:
-    """0 below -1, x above 1, (x + 1)² / 4 between."""
-    x = _floating(x)
-    return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, (x + 1.0) ** 2 / 4))
+def _elu_values(x: Any, alpha: Any) -> Any:
+    # The branch that is not taken must not overflow: its derivative would be NaN.
+    return jnp.where(x > 0, x, alpha * expm1(jnp.where(x > 0, 0.0, x)))
 
 
-def soft_sign(x: Any) -> Any:
-    """x / (|x| + 1)."""
-    x = _floating(x)
-    return x / (jnp.abs(x) + 1)
+_elu = PerChoice(_elu_values)
+
+
+def elu(x: Any, alpha: Any = 1.0) -> Any:
+    """x above 0, alpha · (exp(x) - 1) below. Source: Clevert, Unterthiner, Hochreiter 2015."""
+    return _elu(floats("elu", "x", x), array("elu", "alpha", alpha))
+
+
+@PerChoice
+def _celu(x: Any, alpha: Any) -> Any:
+    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x) / alpha))
+
+
+def celu(x: Any, alpha: Any = 1.0) -> Any:
+    """x above 0, alpha · (exp(x / alpha) - 1) below. Source: Barron 2017."""
+    return _celu(floats("celu", "x", x), array("celu", "alpha", alpha))
+
+
+@PerChoice
+def _selu(x: Any) -> Any:
+    return 1.0507009873554805 * _elu_values(x, 1.6732632423543772)
+
+
+def selu(x: Any) -> Any:
+    """elu scaled so that layers keep mean 0 and variance 1. Source: Klambauer et al. 2017."""
+    return _selu(floats("selu", "x", x))
+
+
+@PerChoice
+def _hard_tanh(x: Any) -> Any:
+    return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
+
+
+def hard_tanh(x: Any) -> Any:
+    """x, cut off at -1 and 1."""
+    return _hard_tanh(array("hard_tanh", "x", x))
+
+
+@PerChoice
+def _hard_sigmoid(x: Any) -> Any:
+    return activation.relu6(x + 3.0) / 6.0
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """relu6(x + 3) / 6."""
+    return _hard_sigmoid(floats("hard_sigmoid", "x", x))
+
+
+@PerChoice
+def _hard_silu(x: Any) -> Any:
+    return x * (activation.relu6(x + 3.0) / 6.0)
+
+
+def hard_silu(x: Any) -> Any:
+    """x · hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
+    return _hard_silu(floats("hard_silu", "x", x))
+
+
+hard_swish = hard_silu
+
+# --- smooth ones
 
 
 def sigmoid(x: Any) -> Any:
     """1 / (1 + exp(-x))."""
-    return logistic(_floating(x))
+    return logistic(floats("sigmoid", "x", x))
 
 
-def sparse_sigmoid(x: Any) -> Any:
-    """0 below -1, 1 above 1, (x + 1) / 2 between."""
-    return 0.5 * jnp.clip(_floating(x) + 1.0, 0.0, 2.0)
+def softplus(x: Any) -> Any:
+    """log(1 + exp(x)), without overflow."""
+    x = floats("softplus", "x", x)
+    return logaddexp(x, np.zeros((), type_of(x).dtype))
+
+
+@PerChoice
+def _log_sigmoid(x: Any) -> Any:
+    return -logaddexp(-x, np.zeros((), x.dtype))
+
+
+def log_sigmoid(x: Any) -> Any:
+    """log(sigmoid(x)), without underflow."""
+    return _log_sigmoid(floats("log_sigmoid", "x", x))
+
+
+@PerChoice
+def _soft_sign(x: Any) -> Any:
+    return x / (jnp.abs(x) + 1)
+
+
+def soft_sign(x: Any) -> Any:
+    """x / (|x| + 1)."""
+    return _soft_sign(floats("soft_sign", "x", x))
+
+
+@PerChoice
+def _squareplus(x: Any, b: Any) -> Any:
+    return (x + jnp.sqrt(jnp.square(x) + b)) / 2
+
+
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """(x + √(x² + b)) / 2. Source: Barron 2021."""
+    return _squareplus(floats("squareplus", "x", x), array("squareplus", "b", b))
+
+
+@PerChoice
+def _silu(x: Any) -> Any:
+    return x * logistic(x)
 
 
 def silu(x: Any) -> Any:
-    """x · sigmoid(x)."""
-    x = _floating(x)
-    return x * logistic(x)
+    """x · sigmoid(x). Source: Hendrycks and Gimpel 2016."""
+    return _silu(floats("silu", "x", x))
 
 
 swish = silu
 
 
+@PerChoice
+def _mish(x: Any) -> Any:
+    return x * tanh(logaddexp(x, np.zeros((), x.dtype)))
+
+
 def mish(x: Any) -> Any:
-    """x · tanh(softplus(x))."""
-    x = _floating(x)
-    return x * jnp.tanh(softplus(x))
+    """x · tanh(softplus(x)). Source: Misra 2019."""
+    return _mish(floats("mish", "x", x))
 
 
-def log_sigmoid(x: Any) -> Any:
-    """log(sigmoid(x)), without underflow."""
-    return -softplus(-_floating(x))
-
-
-def tanh(x: Any) -> Any:
-    """The hyperbolic tangent."""
-    return jnp.tanh(x)
-
-
-def elu(x: Any, alpha: Any = 1.0) -> Any:
-    """x above 0, alpha · (exp(x) - 1) below."""
-    x = _floating(x)
-    # The branch not taken must not overflow: its derivative would be NaN.
-    return jnp.where(x > 0, x, alpha * jnp.expm1(jnp.where(x > 0, 0.0, x)))
-
-
-def celu(x: Any, alpha: Any = 1.0) -> Any:
-    """max(x, 0) + min(0, alpha · (exp(x / alpha) - 1))."""
-    x = _floating(x)
-    low = jnp.where(x > 0, 0.0, x)
-    return jnp.where(x > 0, x, alpha * jnp.expm1(low / alpha))
-
-
-def selu(x: Any) -> Any:
-    """Scaled elu that keeps mean 0 and variance 1. Source: Klambauer et al. 2017."""
-    return 1.0507009873554805 * elu(x, 1.6732632423543772)
-
-
-def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
-    """x above 0, negative_slope · x below."""
-    x = _floating(x)
-    return jnp.where(x >= 0, x, negative_slope * x)
+@PerChoice
+def _gelu(x: Any, *, approximate: bool) -> Any:
+    if approximate:
+        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
+        return x * (0.5 * (1.0 + tanh(inner)))
+    # erfc keeps the digits of the small values that 1 + erf loses.
+    return 0.5 * x * erfc(-x * math.sqrt(0.5))
 
 
 def gelu(x: Any, approximate: bool = True) -> Any:
-    """x · Φ(x), Φ the normal distribution function; by a tanh formula if approximate.
+    """x · Φ(x), Φ the normal distribution function; by a formula with tanh if approximate.
 
     Source: Hendrycks and Gimpel 2016.
     """
-    x = _floating(x)
-    if approximate:
-        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
-        return x * (0.5 * (1.0 + jnp.tanh(inner)))
-    return 0.5 * x * (1.0 + erf(x / math.sqrt(2.0)))
+    return _gelu(floats("gelu", "x", x), approximate=bool(approximate))
+
+
+@PerChoice
+def _sparse_plus(x: Any) -> Any:
+    return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, jnp.square(x + 1.0) / 4))
+
+
+def sparse_plus(x: Any) -> Any:
+    """0 below -1, x above 1, (x + 1)² / 4 between."""
+    return _sparse_plus(floats("sparse_plus", "x", x))
+
+
+@PerChoice
+def _sparse_sigmoid(x: Any) -> Any:
+    return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
+
+
+def sparse_sigmoid(x: Any) -> Any:
+    """0 below -1, 1 above 1, (x + 1) / 2 between: the derivative of sparse_plus."""
+    return _sparse_sigmoid(floats("sparse_sigmoid", "x", x))
+
+
+def log1mexp(x: Any) -> Any:
+    """log(1 - exp(-x)) for x > 0, exact near 0 and far from it. Source: Mächler 2012."""
+    return activation.log1mexp(floats("log1mexp", "x", x))
+
+
+@PerChoice
+def _glu(x: Any, *, axis: int) -> Any:
+    a, b = jnp.split(x, 2, axis)
+    return a * logistic(b)
 
 
 def glu(x: Any, axis: int = -1) -> Any:
-    """The first half of x along axis, times the sigmoid of the second. Raises ShapeError."""
-    x = _floating(x)
-    if x.shape[axis] % 2:
-        raise ShapeError("the axis must have an even size", op="glu", x=x, axis=axis)
-    a, b = jnp.split(x, 2, axis)
-    return a * sigmoid(b)
+    """The first half of x along an axis, times the sigmoid of the second.
+
+    Source: Dauphin et al. 2017. Raises: ShapeError for an axis of odd size.
+    """
+    x = floats("glu", "x", x)
+    type_ = type_of(x)
+    axis = axis_in(axis, type_.ndim, "glu")
+    if type_.shape[axis] % 2:
+        raise ShapeError("the axis must have an even size", op="glu", x=type_, axis=axis)
+    return _glu(x, axis=axis)
 
 
-def hard_tanh(x: Any) -> Any:
-    """x, cut off at -1 and 1."""
-    x = jnp.asarray(x)
-    return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x)).astype(x.dtype)
+# --- along axes
 
 
-def hard_sigmoid(x: Any) -> Any:
-    """relu6(x + 3) / 6."""
-    return relu6(_floating(x) + 3.0) / 6.0
+@PerChoice
+def _masked(x: Any, where: Any, *, axes: tuple[int, ...], in_logs: bool) -> Any:
+    where = jnp.broadcast_to(jnp.asarray(where, bool), x.shape)
+    # Positions outside get no weight. Where all are outside, so that there is nothing to divide
+    # by, any number will do; the last line takes its result out again.
+    some = jnp.any(where, axes, keepdims=True)
+    x = jnp.where(where, x, jnp.where(some, -jnp.inf, 0.0).astype(x.dtype))
+    if in_logs:
+        return jnp.where(where, activation.log_softmax_p.bind(x, axes=axes), -jnp.inf)
+    return jnp.where(where, activation.softmax_p.bind(x, axes=axes), 0.0)
 
 
-def hard_silu(x: Any) -> Any:
-    """x · hard_sigmoid(x)."""
-    x = _floating(x)
-    return x * hard_sigmoid(x)
+def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
+    """exp(x) divided by its sum over an axis or several (None: all), without overflow.
+
+    Positions outside the mask `where` do not count and give 0. `initial`, the smallest maximum to
+    shift by in older programs, changes no result.
+
+    >>> import plait.nn, plait.numpy as jnp
+    >>> plait.nn.softmax(jnp.array([1e4, 1e4, 0.0]))
+    Array([0.5, 0.5, 0. ], dtype=float32)
+    """
+    return _normalised("softmax", x, axis, where, activation.softmax_p)
 
 
-hard_swish = hard_silu
+def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
+    """The logarithm of softmax, without underflow. Positions outside `where` give -inf."""
+    return _normalised("log_softmax", x, axis, where, activation.log_softmax_p)
+
+
+def _normalised(op: str, x: Any, axis: Any, where: Any, primitive: Any) -> Any:
+    x = floats(op, "x", x)
+    axes = axes_in(axis, type_of(x).ndim, op)
+    if where is None:
+        return primitive.bind(x, axes=axes)
+    where = array(op, "where", where)
+    return _masked(x, where, axes=axes, in_logs=primitive is activation.log_softmax_p)
 
 
 def logsumexp(
@@ -172,72 +341,92 @@ def logsumexp(
     return_sign: bool = False,
     where: Any = None,
 ) -> Any:
-    """log(sum(b · exp(a))) over axes, without overflow; -inf for an empty sum.
+    """log(sum(b · exp(a))) over an axis, several or all (None), without overflow.
 
-    With return_sign=True the pair (log of the absolute value, sign).
+    -inf for an empty sum. A negative sum gives NaN; with return_sign the result is a pair, the
+    logarithm of the absolute value and the sign. Positions outside the mask `where` do not count.
     """
-    a = _floating(a)
-    counted = jnp.asarray(True) if where is None else jnp.asarray(where)
+    op = "logsumexp"
+    a = floats(op, "a", a)
+    given = {"b": b, "where": where}
+    extra = {name: array(op, name, x) for name, x in given.items() if x is not None}
+    axes = axes_in(axis, type_of(a).ndim, op)
+    if not extra and not return_sign and type_of(a).dtype not in COMPLEX:
+        y = activation.logsumexp_p.bind(a, axes=axes)
+        return jnp.expand_dims(y, axes) if keepdims else y
+    return _log_of_sum(
+        a,
+        *extra.values(),
+        names=tuple(extra),
+        axes=axes,
+        keepdims=bool(keepdims),
+        return_sign=bool(return_sign),
+    )
+
+
+@PerChoice
+def _log_of_sum(
+    a: Any,
+    *given: Any,
+    names: tuple[str, ...],
+    axes: tuple[int, ...],
+    keepdims: bool,
+    return_sign: bool,
+) -> Any:
+    extra = dict(zip(names, given, strict=True))
+    b = extra.get("b")
+    counted = jnp.asarray(extra.get("where", True), bool)
     if b is not None:
-        b = jnp.asarray(b)
-        counted = counted & (b != 0)
-    kept = jnp.where(counted, a, -jnp.inf)
-    real = jnp.real(kept)
-    top = jnp.max(real, axis=axis, keepdims=True, initial=-jnp.inf)
-    # An infinite maximum would give inf - inf; the sum does not need a shift then.
+        a, b = promote("logsumexp", (a, b), INEXACT_KIND)
+        # A term without weight must not decide what the others are shifted by.
+        counted = jnp.logical_and(counted, jnp.not_equal(b, 0))
+    a = jnp.where(counted, a, -jnp.inf)
+    top = jnp.max(jnp.real(a), axes, keepdims=True, initial=-jnp.inf)
     top = stop_gradient(jnp.where(jnp.isfinite(top), top, 0.0))
-    terms = jnp.exp(kept - top)
+    terms = exp(a - top)
     if b is not None:
         terms = jnp.where(counted, b * terms, 0.0)
-    total = jnp.sum(terms, axis=axis, keepdims=True)
+    total = jnp.sum(terms, axes, keepdims=True)
     sign = jnp.sign(total)
-    if return_sign:
-        total = jnp.abs(total)
-    out = jnp.log(total) + top
+    real = type_of(total).dtype not in COMPLEX
+    y = jnp.log(jnp.abs(total) if return_sign or real else total) + top
+    if real and not return_sign:
+        y = jnp.where(sign < 0, jnp.nan, y)
     if not keepdims:
-        out, sign = (
-            jnp.squeeze(v, axis) if axis is not None else v.reshape(()) for v in (out, sign)
-        )
-    return (out, sign) if return_sign else out
+        y, sign = jnp.squeeze(y, axes), jnp.squeeze(sign, axes)
+    return (y, sign) if return_sign else y
 
 
-def logmeanexp(a: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
-    """log(mean(exp(a))) over axes."""
-    a = _floating(a)
-    ones = jnp.ones(a.shape, a.dtype)
-    count = jnp.sum(ones, axis=axis, keepdims=keepdims, where=where)
-    return logsumexp(a, axis=axis, keepdims=keepdims, where=where) - jnp.log(count)
+def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = False) -> Any:
+    """log(mean(exp(x))) over an axis, several or all (None), without overflow.
+
+    Positions outside the mask `where` do not count.
+    """
+    x = floats("logmeanexp", "x", x)
+    type_ = type_of(x)
+    axes = axes_in(axis, type_.ndim, "logmeanexp")
+    total = logsumexp(x, axes, keepdims=keepdims, where=where)
+    if where is None:
+        return total - math.log(max(1, math.prod(type_.shape[a] for a in axes)))
+    counted = jnp.broadcast_to(jnp.asarray(where, bool), type_.shape)
+    return total - jnp.log(jnp.sum(counted, axes, dtype=total.dtype, keepdims=keepdims))
 
 
-def _shifted(x: Any, axis: Any, where: Any, initial: Any) -> Any:
-    initial = -jnp.inf if initial is None else initial
-    top = jnp.max(x, axis, where=where, initial=initial, keepdims=True)
-    return x - stop_gradient(top)
-
-
-def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
-    """exp(x) divided by its sum over axes. Positions outside `where` give 0."""
-    x = _floating(x)
-    if not x.size:
-        return x
-    shifted = _shifted(x, axis, where, initial)
-    if where is not None:
-        shifted = jnp.where(where, shifted, -jnp.inf)
-    unnormalised = jnp.exp(shifted)
-    return unnormalised / jnp.sum(unnormalised, axis, keepdims=True)
-
-
-def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
-    """log(softmax(x)), without underflow. Positions outside `where` give -inf."""
-    x = _floating(x)
-    if not x.size:
-        return x
-    shifted = _shifted(x, axis, where, initial)
-    if where is not None:
-        shifted = jnp.where(where, shifted, 0.0)
-    total = jnp.sum(jnp.exp(shifted), axis, where=where, keepdims=True)
-    out = shifted - jnp.log(total)
-    return out if where is None else jnp.where(where, out, -jnp.inf)
+@PerChoice
+def _standardize(
+    x: Any, epsilon: Any, *given: Any, names: tuple[str, ...], axes: Any, algorithm: str
+) -> Any:
+    extra = dict(zip(names, given, strict=True))
+    where = extra.get("where")
+    mean, variance = extra.get("mean"), extra.get("variance")
+    if mean is None:
+        mean = jnp.mean(x, axes, keepdims=True, where=where)
+    if variance is None and algorithm == "stable":
+        variance = jnp.mean(jnp.square(x - mean), axes, keepdims=True, where=where)
+    elif variance is None:
+        squares = jnp.mean(jnp.square(x), axes, keepdims=True, where=where)
+        variance = jnp.maximum(squares - jnp.square(mean), 0)
+    return (x - mean) * rsqrt(variance + epsilon)
 
 
 def standardize(
@@ -247,70 +436,108 @@ def standardize(
     variance: Any = None,
     epsilon: Any = 1e-5,
     where: Any = None,
-) -> Any:
-    """(x - mean) / sqrt(variance + epsilon) over axes."""
-    x = _floating(x)
-    if mean is None:
-        mean = jnp.mean(x, axis, keepdims=True, where=where)
-    if variance is None:
-        # From the differences: the difference of two moments would cancel.
-        variance = jnp.mean(jnp.square(x - mean), axis, keepdims=True, where=where)
-    return (x - mean) * (1 / jnp.sqrt(variance + epsilon))
-
-
-def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
-    """A new axis of size num_classes with 1 at position x, else 0; all 0 if x is outside."""
-    x = jnp.asarray(x)
-    if not isinstance(num_classes, int | np.integer):
-        raise ArgumentError("num_classes is an int", op="one_hot", num_classes=num_classes)
-    dtype = dtypes.default_float() if dtype is None else dtype
-    rank = x.ndim + 1
-    if not -rank <= axis < rank:
-        raise ArgumentError(f"axis {axis} is out of range for the result", op="one_hot", x=x)
-    axis %= rank
-    shape = [1] * rank
-    shape[axis] = int(num_classes)
-    classes = jnp.arange(num_classes, dtype=x.dtype).reshape(shape)
-    return (jnp.expand_dims(x, axis) == classes).astype(dtype)
-
-
-def dot_product_attention(
-    query: Any,
-    key: Any,
-    value: Any,
-    bias: Any = None,
-    mask: Any = None,
     *,
-    scale: float | None = None,
-    is_causal: bool = False,
-    **unused: Any,
+    algorithm: str = "stable",
 ) -> Any:
-    """softmax(query · keyᵀ · scale + bias) · value.
+    """(x - mean) / √(variance + epsilon), mean and variance over an axis, several or all (None).
 
-    Shapes: query [*B, T, N, H], key and value [*B, S, K, H], N a multiple of K (grouped heads),
-    bias and mask broadcastable to [*B, N, T, S]; the result is [*B, T, N, H]. Where mask is False,
-    and above the diagonal if is_causal, a position gets no weight.
+    algorithm "stable" takes the variance from the differences from the mean; "fast" from the mean
+    of the squares, which is wrong where that is much larger than the variance. Raises:
+    ArgumentError for other algorithms.
     """
-    query, key, value = (jnp.asarray(v) for v in (query, key, value))
-    heads, kv_heads = query.shape[-2], key.shape[-2]
-    if heads % kv_heads:
+    op = "standardize"
+    if algorithm not in ("stable", "fast"):
+        raise ArgumentError("algorithm is 'stable' or 'fast'", op=op, algorithm=algorithm)
+    x, epsilon = floats(op, "x", x), array(op, "epsilon", epsilon)
+    given = {"mean": mean, "variance": variance, "where": where}
+    extra = {name: array(op, name, v) for name, v in given.items() if v is not None}
+    return _standardize(
+        x,
+        epsilon,
+        *extra.values(),
+        names=tuple(extra),
+        axes=axes_in(axis, type_of(x).ndim, op),
+        algorithm=algorithm,
+    )
+
+
+normalize = standardize
+
+
+@PerChoice
+def _one_hot(x: Any, *, num_classes: int, axis: int, dtype: Any) -> Any:
+    shape = [1] * (x.ndim + 1)
+    shape[axis] = num_classes
+    classes = jnp.reshape(jnp.arange(num_classes, dtype=x.dtype), shape)
+    return jnp.equal(jnp.expand_dims(x, axis), classes).astype(dtype)
+
+
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> Any:
+    """1 at position x of a new axis of size num_classes, 0 elsewhere; all 0 if x is outside.
+
+    Dtype: float32 by default (float64 with enable_x64). `axis` may be the name of an axis that a
+    vmap or pmap binds, of size num_classes: then each position of it gets its own 0 or 1.
+    Raises: ArgumentTypeError if num_classes is no int; OutOfRangeError; ShapeError for a named
+    axis of another size.
+
+    >>> import plait.nn, plait.numpy as jnp
+    >>> plait.nn.one_hot(jnp.array([0, 2]), 3)
+    Array([[1., 0., 0.],
+           [0., 0., 1.]], dtype=float32)
+    """
+    op = "one_hot"
+    x = array(op, "x", x)
+    num_classes = static_int(num_classes, op, "num_classes")
+    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
+    if not isinstance(axis, int | np.integer):
+        return _named_one_hot(x, num_classes, axis, dtype)
+    axis = axis_in(axis, type_of(x).ndim + 1, op)
+    return _one_hot(x, num_classes=num_classes, axis=axis, dtype=dtype)
+
+
+def _named_one_hot(x: Any, num_classes: int, axis: Any, dtype: Any) -> Any:
+    from plait.core.context import axis_size
+
+    size = axis_size(axis)
+    if size != num_classes:
         raise ShapeError(
-            "the heads of query are not a multiple of those of key",
-            op="dot_product_attention",
-            query=query,
-            key=key,
+            f"the axis {axis!r} has size {size}, not {num_classes}", op="one_hot", x=type_of(x)
         )
-    if heads != kv_heads:
-        key, value = (jnp.repeat(v, heads // kv_heads, axis=-2) for v in (key, value))
-    scale = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
-    logits = jnp.einsum("...tnh,...snh->...nts", query, key).astype(jnp.float32) * scale
-    if bias is not None:
-        logits = logits + bias
-    lowest = float(dtypes.finfo(type_of(logits).dtype).min) * 0.7
-    if mask is not None:
-        logits = jnp.where(mask, logits, lowest)
-    if is_causal:
-        t, s = logits.shape[-2:]
-        logits = jnp.where(jnp.tril(jnp.ones((t, s), bool)), logits, lowest)
-    weights = softmax(logits).astype(value.dtype)
-    return jnp.einsum("...nts,...snh->...tnh", weights, value)
+    return jnp.equal(x, axis_index(axis)).astype(dtype)
+
+
+__all__ = [
+    "array",
+    "celu",
+    "elu",
+    "floats",
+    "gelu",
+    "glu",
+    "hard_sigmoid",
+    "hard_silu",
+    "hard_swish",
+    "hard_tanh",
+    "identity",
+    "leaky_relu",
+    "log1mexp",
+    "log_sigmoid",
+    "log_softmax",
+    "logmeanexp",
+    "logsumexp",
+    "mish",
+    "normalize",
+    "one_hot",
+    "relu",
+    "relu6",
+    "selu",
+    "sigmoid",
+    "silu",
+    "soft_sign",
+    "softmax",
+    "softplus",
+    "sparse_plus",
+    "sparse_sigmoid",
+    "squareplus",
+    "standardize",
+    "swish",
+]

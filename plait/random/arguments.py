@@ -1,6 +1,6 @@
 """What all random functions do with their arguments: keys, shapes, dtypes, parameters.
 
-A random function is a `Sampler`: a function of a key and of arrays, compiled once for each choice
+A random function is a `sampler`: a function of a key and of arrays, compiled once for each choice
 of its keyword arguments (shape, dtype, ...). A whole sampler is one program, eagerly too: its bits
 never go through memory.
 """
@@ -24,7 +24,7 @@ from plait.ops.axes import reshape
 from plait.ops.bits import random_split_p, random_wrap_p
 from plait.regions.checkpoint import optimization_barrier_p
 from plait.runtime.array import as_array
-from plait.transforms.calls import JitFunction
+from plait.transforms.choices import PerChoice
 
 # --- keys
 
@@ -78,52 +78,27 @@ def split_key(key: Any, num: int = 2) -> tuple[Any, ...]:
 
 # --- compiled samplers
 
-_KEPT = 1024
 
-
-class Sampler:
-    """A function (typed key, *arrays, **choices) that takes both kinds of keys and is compiled as
-    one program for each set of choices. Choices are given in one order everywhere.
+def sampler(function: Callable[..., Any], flat: bool = False) -> PerChoice:
+    """A function (typed key, *arrays, **choices) as one that takes both kinds of keys and is
+    compiled as one program for each set of choices.
     """
 
-    def __init__(self, function: Callable[..., Any], flat: bool = False):
-        functools.update_wrapper(self, function)
-        self.function, self.flat = function, flat
-        self.programs: dict[tuple, JitFunction] = {}
+    @functools.wraps(function)
+    def draw(key: Any, *xs: Any, **choices: Any) -> Any:
+        key, shape = typed(key), choices.get("shape", ())
+        if not flat or len(shape) < 2 or any(type_of(x).shape for x in xs):
+            return settled(function(key, *xs, **choices))
+        # One long axis is one vectorised loop, whatever the last axis of the shape.
+        numbers = function(key, *xs, **(choices | {"shape": (math.prod(shape),)}))
+        return reshape(settled(numbers), shape)
 
-    def __call__(self, key: Any, *xs: Any, **choices: Any) -> Any:
-        """Draw numbers."""
-        which = tuple(choices.items())
-        program = self.programs.get(which)
-        if program is None:
-            program = self.compiled(which, choices)
-        if xs and is_base():
-            # A number would not take the fast path into a compiled program; an Array does.
-            xs = tuple(map(as_array, xs))
-        return program(key, *xs)
-
-    def compiled(self, which: tuple, choices: dict[str, Any]) -> JitFunction:
-        """The program for some choices."""
-
-        def draw(key: Any, *xs: Any) -> Any:
-            key = typed(key)
-            shape = choices.get("shape", ())
-            if not self.flat or len(shape) < 2 or any(type_of(x).shape for x in xs):
-                return settled(self.function(key, *xs, **choices))
-            # One long axis is one vectorised loop, whatever the last axis of the shape.
-            numbers = self.function(key, *xs, **(choices | {"shape": (math.prod(shape),)}))
-            return reshape(settled(numbers), shape)
-
-        draw.__name__ = draw.__qualname__ = self.function.__name__.strip("_")
-        if len(self.programs) >= _KEPT:
-            self.programs.clear()
-        program = self.programs[which] = JitFunction(draw)
-        return program
+    return PerChoice(draw)
 
 
-def flat_sampler(function: Callable[..., Any]) -> Sampler:
-    """A Sampler of numbers that depend on their position in the flattened result alone."""
-    return Sampler(function, flat=True)
+def flat_sampler(function: Callable[..., Any]) -> PerChoice:
+    """A sampler of numbers that depend on their position in the flattened result alone."""
+    return sampler(function, flat=True)
 
 
 def settled(numbers: Any) -> Any:
@@ -228,7 +203,6 @@ def parameter(op: str, name: str, x: Any) -> ArrayType:
 
 
 __all__ = [
-    "Sampler",
     "check_castable",
     "check_key",
     "fitting_shape",
@@ -238,6 +212,7 @@ __all__ = [
     "is_typed",
     "parameter",
     "result_shape",
+    "sampler",
     "settled",
     "split_key",
     "typed",

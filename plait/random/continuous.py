@@ -17,13 +17,13 @@ from plait.ops.compare import clz, select, shift_left, shift_right_logical
 from plait.ops.functions import abs, bitcast_convert_type, nextafter, sign, sqrt
 from plait.ops.special import erf, erf_inv
 from plait.random.arguments import (
-    Sampler,
     check_castable,
     check_key,
     flat_sampler,
     float_dtype,
     parameter,
     result_shape,
+    sampler,
     split_key,
 )
 from plait.random.exact import exp, log, log1p, pow, tan
@@ -208,7 +208,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 # --- with parameters
 
 
-@Sampler
+@sampler
 def _double_sided_maxwell(key: Any, loc: Any, scale: Any, *, shape: Any, dtype: Any) -> Any:
     size_key, sign_key = split_key(key)
     sizes = _maxwell_values(size_key, shape, dtype)

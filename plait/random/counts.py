@@ -18,13 +18,13 @@ from plait.ops.bits import random_split_p
 from plait.ops.compare import select
 from plait.ops.functions import abs, floor, sqrt
 from plait.random.arguments import (
-    Sampler,
     check_key,
     fitting_shape,
     float_dtype,
     int_dtype,
     parameter,
     result_shape,
+    sampler,
     settled,
     split_key,
 )
@@ -89,7 +89,7 @@ def _poisson_rejection(key: Any, lam: Any, dtype: Any, limit: int) -> Any:
     return convert_element_type(while_loop(going, step, start)[1], dtype)
 
 
-@Sampler
+@sampler
 def _poisson(key: Any, lam: Any, *, shape: Any, dtype: Any) -> Any:
     lam = convert_element_type(broadcast_to(jnp.asarray(lam), shape), dtypes.float32)
     limit = int(dtypes.iinfo(dtype).max)
@@ -239,7 +239,7 @@ def binomial_values(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: Any
     return select(kept, found, convert_element_type(n, dtype) - found)
 
 
-@Sampler
+@sampler
 def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     return binomial_values(key, n, p, shape, dtype)
 
@@ -260,7 +260,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
 # --- multinomial
 
 
-@Sampler
+@sampler
 def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any, unroll: Any) -> Any:
     n, p = promote_dtypes("multinomial", (n, p))
     n, p = (to_inexact("multinomial", x) for x in (n, p))

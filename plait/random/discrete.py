@@ -20,13 +20,13 @@ from plait.ops.bits import random_bits_p
 from plait.ops.functions import floor
 from plait.ops.sort import sort_key_val, top_k
 from plait.random.arguments import (
-    Sampler,
     check_key,
     fitting_shape,
     flat_sampler,
     int_dtype,
     parameter,
     result_shape,
+    sampler,
     split_key,
 )
 from plait.random.continuous import gumbel_mode, gumbel_values
@@ -36,7 +36,7 @@ from plait.random.uniform import integers_between, unit_floats
 # --- categories
 
 
-@Sampler
+@sampler
 def _categorical(key: Any, logits: Any, *, shape: Any, axis: int, mode: str) -> Any:
     prefix = shape[: len(shape) + 1 - logits.ndim]
     rest = list(shape[len(prefix) :])
@@ -46,7 +46,7 @@ def _categorical(key: Any, logits: Any, *, shape: Any, axis: int, mode: str) -> 
     return jnp.argmax(noise + logits, len(prefix) + axis)
 
 
-@Sampler
+@sampler
 def _distinct_categories(key: Any, logits: Any, *, k: int, shape: Any, axis: int, mode: str) -> Any:
     noisy = logits + gumbel_values(key, logits.shape, logits.dtype, mode)
     _, found = top_k(jnp.moveaxis(noisy, axis, -1), k)
@@ -110,17 +110,17 @@ def shuffled(key: Any, x: Any, axis: int) -> Any:
     return x
 
 
-@Sampler
+@sampler
 def _permuted_range(key: Any, *, n: int) -> Any:
     return shuffled(key, jnp.arange(n), 0)
 
 
-@Sampler
+@sampler
 def _shuffled(key: Any, x: Any, *, axis: int) -> Any:
     return shuffled(key, x, axis)
 
 
-@Sampler
+@sampler
 def _permutation(key: Any, x: Any, *, axis: int) -> Any:
     order = shuffled(key, jnp.arange(x.shape[axis]), 0)
     return jnp.take(x, order, axis, mode="promise_in_bounds")
@@ -159,7 +159,7 @@ def shuffle(key: Any, x: Any, axis: int = 0) -> Any:
 # --- choices
 
 
-@Sampler
+@sampler
 def _choice_uniform(key: Any, a: Any, *, shape: Any, axis: int) -> Any:
     n = a.shape[axis]
     found = integers_between(key, 0, n, shape, dtypes.default_int())
@@ -183,13 +183,13 @@ def _distinct(key: Any, p: Any, shape: tuple[int, ...], mode: str) -> Any:
     return reshape(convert_element_type(found, dtypes.default_int()), shape)
 
 
-@Sampler
+@sampler
 def _number_weighted(key: Any, p: Any, *, shape: Any, mode: str | None) -> Any:
     p = to_inexact("choice", p)
     return _weighted(key, p, shape) if mode is None else _distinct(key, p, shape, mode)
 
 
-@Sampler
+@sampler
 def _choice_weighted(key: Any, a: Any, p: Any, *, shape: Any, axis: int, mode: str | None) -> Any:
     p = to_inexact("choice", p)
     found = _weighted(key, p, shape) if mode is None else _distinct(key, p, shape, mode)

@@ -23,7 +23,7 @@ def _as_xla(op: Elementwise) -> Elementwise:
     if op.cpu is None:
         return op
     same = copy.copy(op)
-    same.name = same.__name__ = f"xla_{op.name}"  # type: ignore[misc]
+    same.name = same.__name__ = f"xla_{op.name}"
     same.cpu = None
     return register(same)
 

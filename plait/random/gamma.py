@@ -20,12 +20,12 @@ from plait.ops.compare import max, select
 from plait.ops.functions import sqrt
 from plait.ops.special import random_gamma_grad
 from plait.random.arguments import (
-    Sampler,
     check_key,
     fitting_shape,
     float_dtype,
     parameter,
     result_shape,
+    sampler,
     settled,
     split_key,
 )
@@ -122,7 +122,7 @@ def gamma_values(
     return _gamma_function(in_logs)(key, a)
 
 
-@Sampler
+@sampler
 def _gamma(key: Any, a: Any, *, shape: Any, dtype: Any, in_logs: bool) -> Any:
     return gamma_values(key, a, shape, dtype, in_logs=in_logs)
 
@@ -153,7 +153,7 @@ def _gamma_or_log(op: str, key: Any, a: Any, shape: Any, dtype: Any, *, in_logs:
 # --- made of gamma numbers
 
 
-@Sampler
+@sampler
 def _beta(key: Any, a: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
     key_a, key_b = split_key(key)
     log_a = gamma_values(key_a, a, shape, dtype, in_logs=True)
@@ -170,7 +170,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _beta(key, a, b, **choices)
 
 
-@Sampler
+@sampler
 def _dirichlet(key: Any, alpha: Any, *, shape: Any, dtype: Any) -> Any:
     logs = gamma_values(key, alpha, shape, dtype, in_logs=True)
     # The gamma numbers over their sum.
@@ -198,7 +198,7 @@ def _chisquare_values(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> 
     return exp(gamma_values(key, half, shape, dtype, in_logs=True)) * np.asarray(2.0, dtype)
 
 
-@Sampler
+@sampler
 def _chisquare(key: Any, df: Any, *, shape: Any, dtype: Any) -> Any:
     return _chisquare_values(key, df, shape, dtype)
 
@@ -209,7 +209,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _chisquare(key, df, **choices)
 
 
-@Sampler
+@sampler
 def _f(key: Any, dfnum: Any, dfden: Any, *, shape: Any, dtype: Any) -> Any:
     dfnum, dfden = (convert_element_type(x, dtype) for x in (dfnum, dfden))
     den_key, num_key = split_key(key)
@@ -224,7 +224,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
     return _f(key, dfnum, dfden, **choices)
 
 
-@Sampler
+@sampler
 def _t(key: Any, df: Any, *, shape: Any, dtype: Any) -> Any:
     normal_key, gamma_key = split_key(key)
     half = convert_element_type(df, dtype) / np.asarray(2.0, dtype)
@@ -244,7 +244,7 @@ def _generalized_normal_values(key: Any, p: Any, shape: tuple[int, ...], dtype: 
     return signs(sign_key, shape, dtypes.default_int()) * power(g, 1 / p)
 
 
-@Sampler
+@sampler
 def _generalized_normal(key: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     return _generalized_normal_values(key, jnp.asarray(p), shape, dtype)
 
@@ -257,7 +257,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> 
     return _generalized_normal(key, p, shape=shape, dtype=dtype)
 
 
-@Sampler
+@sampler
 def _ball(key: Any, p: Any, *, d: int, shape: Any, dtype: Any) -> Any:
     # Source: Barthe, Guédon, Mendelson, Naor, "A probabilistic approach to the geometry of the
     # l_p^n-ball", Annals of Probability 33 (2005).

@@ -27,7 +27,7 @@ from plait.ops.bits import (
     random_unwrap_p,
     random_wrap_p,
 )
-from plait.random.arguments import Sampler, check_key, flat_sampler, is_typed
+from plait.random.arguments import check_key, flat_sampler, is_typed, sampler
 from plait.runtime.array import from_host
 
 _IMPLEMENTATION = "threefry2x32"
@@ -172,7 +172,7 @@ def clone(key: Any) -> Any:
 # --- from keys
 
 
-@Sampler
+@sampler
 def _split_words(key: Any, *, shape: Any) -> Any:
     return random_unwrap_p.bind(random_split_p.bind(key, shape=shape))
 
@@ -190,7 +190,7 @@ def split(key: Any, num: Any = 2) -> Any:
     return _split_words(key, shape=shape)
 
 
-@Sampler
+@sampler
 def _fold_in_words(key: Any, data: Any) -> Any:
     return random_unwrap_p.bind(random_fold_in_p.bind(key, data))
 

@@ -100,9 +100,13 @@ def normal_values(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
             convert_element_type(normal_values(k, shape, part), dtype) for k in split_key(key)
         )
         return (re + 1j * im) / np.asarray(np.sqrt(2), dtype)
+    return mul(np.asarray(np.sqrt(2), dtype), erf_inv(normal_uniforms(key, shape, dtype)))
+
+
+def normal_uniforms(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """The uniform numbers in (-1, 1) that normal numbers are made of."""
     low = np.nextafter(np.asarray(-1.0, dtype), np.asarray(0.0, dtype), dtype=dtype)
-    u = uniform_between(key, low, np.ones((), dtype), shape, dtype)
-    return mul(np.asarray(np.sqrt(2), dtype), erf_inv(u))
+    return uniform_between(key, low, np.ones((), dtype), shape, dtype)
 
 
 @flat_sampler
@@ -284,6 +288,7 @@ __all__ = [
     "coins",
     "integers_between",
     "normal",
+    "normal_uniforms",
     "normal_values",
     "rademacher",
     "randint",
