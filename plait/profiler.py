@@ -107,11 +107,11 @@ def annotate_function(
     func: Callable[..., Any], name: str | None = None, **metadata: Any
 ) -> Callable[..., Any]:
     """The function, each call of which is a span in a trace; by default under its own name."""
-    name = name or getattr(func, "__qualname__", None) or getattr(func, "__name__", repr(func))
+    label: str = name or getattr(func, "__qualname__", getattr(func, "__name__", repr(func)))
 
     @functools.wraps(func)
     def annotated(*args: Any, **kwargs: Any) -> Any:
-        with TraceAnnotation(name, **metadata):
+        with TraceAnnotation(label, **metadata):
             return func(*args, **kwargs)
 
     return annotated

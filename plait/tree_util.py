@@ -77,11 +77,10 @@ def tree_all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool
 def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, tree: Any) -> Any:
     """A tree of outer structure whose leaves have the inner one, turned inside out."""
     parts = _tree.flatten_up_to(outer_treedef, tree, "tree_transpose")
-    if inner_treedef is None:
-        inner_treedef = tree_structure(parts[0])
-    rows = [_tree.flatten_up_to(inner_treedef, part, "tree_transpose") for part in parts]
+    inner = tree_structure(parts[0]) if inner_treedef is None else inner_treedef
+    rows = [_tree.flatten_up_to(inner, part, "tree_transpose") for part in parts]
     columns = [outer_treedef.unflatten(column) for column in zip(*rows, strict=True)]
-    return inner_treedef.unflatten(columns)
+    return inner.unflatten(columns)
 
 
 def tree_flatten_with_path(

@@ -48,7 +48,7 @@ class KeyDType:
 if TYPE_CHECKING:
     # To a type checker the key dtype is one of NumPy's: it answers the same questions, and where a
     # dtype is handed to NumPy the array is no key (keys are uint64 there).
-    DType = np.dtype[Any]
+    DType = np.dtype
 else:
     DType = np.dtype | KeyDType
 KEY_DTYPE: Any = KeyDType()

@@ -18,7 +18,7 @@ operand is a value, or a LinearOperand that stands for its type.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from plait.core.context import context
 from plait.core.types import ArrayType, type_of
@@ -62,7 +62,7 @@ class Sample(NamedTuple):
 class Primitive:
     """Base of all ops. An op class is final and has one instance, made by `register`."""
 
-    name: ClassVar[str] = ""
+    name: str = ""
     multiple_results: bool = False
     # Collectives: the parameter that holds the axis names they use.
     axis_param: str | None = None

@@ -163,7 +163,7 @@ class ShardingPicture:
         notebook = sys.modules.get("IPython")
         shell = notebook.get_ipython() if notebook is not None else None
         if getattr(shell, "kernel", None) is not None:
-            from IPython.display import display  # type: ignore[import-not-found]
+            from IPython.display import display  # pyright: ignore[reportMissingImports] (optional)
 
             display(self)
         elif self.use_color and sys.stdout.isatty():

@@ -67,7 +67,8 @@ class Builder:
         platform: "cpu", "gpu" or "tpu": what the text is for.
         result_types: the types of the results of the equation being lowered.
         mesh: the named axes of devices for collectives, as ((name, size), ...); () on one device.
-        callbacks: host functions the module calls; the index in this list is in the text.
+        callbacks: host functions the module calls, with the (shape, dtype) of each result (None for
+            a token); the index in this list is in the text.
         shard: what writes a sharding constraint on the module's mesh; None on one device.
         devices: the devices the module is for, in the order of the mesh; () if that is not known.
         order: None in modules without side effects. In others a value that each effect takes and
@@ -84,7 +85,7 @@ class Builder:
         self.order: Value | None = None
         self.shard: Callable[[Value, Any], Value] | None = None
         self.result_types: tuple[ArrayType, ...] = ()
-        self.callbacks: list[Callable[..., Any]] = []
+        self.callbacks: list[tuple[Callable[..., Any], Sequence[Any]]] = []
         self.functions: list[str] = []
         self.function_names: dict[Any, Any] = {}
         self.lines: list[str] = []
@@ -400,12 +401,12 @@ class Builder:
         assert before is not None
         types = [*(v.type for v in inits), before.type]
 
-        def test(*xs: Value) -> Sequence[Value]:
-            *xs, self.order = xs  # type: ignore[assignment]
+        def test(*values: Value) -> Sequence[Value]:
+            *xs, self.order = values
             return (condition(*xs),)
 
-        def step(*xs: Value) -> Sequence[Value]:
-            *xs, self.order = xs  # type: ignore[assignment]
+        def step(*values: Value) -> Sequence[Value]:
+            *xs, self.order = values
             return (*body(*xs), self.order)
 
         regions = [self.region(types, test), self.region(types, step)]
@@ -606,8 +607,8 @@ class Builder:
             return self._manual(xs, blocks, results, shardings, body)
         before, whole = self.order, "<@mesh, []>"
 
-        def in_order(*parts: Value) -> Sequence[Value]:
-            *parts, self.order = parts  # type: ignore[assignment]
+        def in_order(*values: Value) -> Sequence[Value]:
+            *parts, self.order = values
             return (*body(*parts), self.order)
 
         *outs, self.order = self._manual(

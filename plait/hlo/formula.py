@@ -93,10 +93,10 @@ class Term:
     def __abs__(self) -> Term:
         return Term(self.b, self.b.unary("abs", self.value))
 
-    def __eq__(self, other: Any) -> Term:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Term:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self._compare("EQ", other)
 
-    def __ne__(self, other: Any) -> Term:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Term:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self._compare("NE", other)
 
     def __lt__(self, other: Any) -> Term:
@@ -111,7 +111,7 @@ class Term:
     def __ge__(self, other: Any) -> Term:
         return self._compare("GE", other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None  # pyright: ignore[reportAssignmentType] (not hashable: == makes an operation)
 
     def astype(self, dtype: Any) -> Term:
         """The numbers in another dtype."""

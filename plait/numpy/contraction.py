@@ -301,11 +301,12 @@ def _plan(subscripts: Any, shapes: tuple[tuple[int, ...], ...], optimize: Any) -
 
     try:
         text = subscripts if isinstance(subscripts, str) else _as_text(subscripts, len(shapes))
+        steps: Any  # with einsum_call a list of steps, which the types of opt_einsum do not say
         _, steps = opt_einsum.contract_path(
             text, *shapes, shapes=True, einsum_call=True, optimize=optimize, use_blas=False
         )
     except (ValueError, TypeError, KeyError, IndexError) as error:
-        given = {f"operand {i}": str(list(s)) for i, s in enumerate(shapes)}
+        given: dict[str, Any] = {f"operand {i}": str(list(s)) for i, s in enumerate(shapes)}
         raise ArgumentError(str(error), op="einsum", subscripts=str(subscripts), **given) from None
     planned = []
     for taken, _, text, *_ in steps:

@@ -629,7 +629,8 @@ def _matrix_shape(op: str, arr: Any, k: int) -> tuple[int, int, int]:
 
 
 def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:
-    return tuple(constant(p.astype(dtypes.default_int())) for p in pair)  # type: ignore[return-value]
+    rows, columns = (constant(p.astype(dtypes.default_int())) for p in pair)
+    return rows, columns
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any, ...]:

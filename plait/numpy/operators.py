@@ -358,7 +358,7 @@ def attach(cls: type) -> None:
             setattr(cls, name, property(getter))
     # NumPy's arrays leave `ndarray + x` to the operators of x.
     if "__array_priority__" not in own:
-        cls.__array_priority__ = 100  # type: ignore[attr-defined]
+        setattr(cls, "__array_priority__", 100)  # noqa: B010 (as a type, cls has no such attribute)
 
 
 attach(Tracer)

@@ -70,7 +70,8 @@ def _widths(pad_width: Any, ndim: int) -> Pairs:
         pairs: Pairs = [(0, 0)] * ndim
         for axis, width in pad_width.items():
             k = ops.normalise_axis(axis, ndim, "pad")
-            pairs[k] = (width, width) if isinstance(width, int) else tuple(width)  # type: ignore
+            low, high = (width, width) if isinstance(width, int) else width
+            pairs[k] = (low, high)
         return pairs
     if is_traced_or_device(pad_width):
         host = known(pad_width)

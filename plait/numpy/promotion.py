@@ -92,11 +92,11 @@ def _parameter_name(op: str, position: int) -> str:
     import inspect
     import sys
 
-    function = getattr(sys.modules.get("plait.numpy"), op, None)
+    function: Any = getattr(sys.modules.get("plait.numpy"), op, None)
     try:
         names = [
             p.name
-            for p in inspect.signature(function).parameters.values()  # type: ignore[arg-type]
+            for p in inspect.signature(function).parameters.values()
             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
     except (TypeError, ValueError):

@@ -129,12 +129,12 @@ def isdtype(dtype: Any, kind: Any) -> bool:
     return False
 
 
-def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     """Whether NumPy's rules let a dtype become another."""
     source = from_
     if is_traced_or_device(from_) or isinstance(from_, np.ndarray | np.generic):
         source = from_.dtype
-    return np.can_cast(dtypes.as_dtype(source), dtypes.as_dtype(to), casting)  # type: ignore[arg-type]
+    return np.can_cast(dtypes.as_dtype(source), dtypes.as_dtype(to), casting)
 
 
 def finfo(dtype: Any) -> Any:

@@ -308,10 +308,10 @@ class _Drawing(_OnKeys):
         flat loop, which XLA fuses with what consumes the bits, vectorises and runs on all cores.
         """
         if shape:
-            counters = _counters(b, keys.shape, math.prod(shape))
+            x0, x1 = _counters(b, keys.shape, math.prod(shape))
         else:
-            counters = (b.full(keys.shape, 0, uint32),) * 2
-        return _hash_values(b, _words(b, keys), *counters, range(keys.ndim))
+            x0 = x1 = b.full(keys.shape, 0, uint32)
+        return _hash_values(b, _words(b, keys), x0, x1, range(keys.ndim))
 
     def draw_numpy(self, keys: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
         count = np.arange(math.prod(shape), dtype=uint64)

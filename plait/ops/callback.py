@@ -304,12 +304,13 @@ def _shown_on(devices: Sequence[int], sizes: Sequence[int]) -> list[int]:
     """For each lane of a nest of maps its device, as the gang form spreads them (regions/gang.py):
     each map takes as many devices as it has rows, or as divide its rows evenly.
     """
-    place, left = np.zeros(1, np.int64), len(devices)
+    place: np.ndarray = np.zeros(1, np.int64)
+    left = len(devices)
     for n in sizes:
         each = n if n <= left else max(k for k in range(1, left + 1) if n % k == 0)
         left //= each
         place = (place[:, None] * each + np.arange(n) * each // n).reshape(-1)
-    return [devices[k] for k in place]
+    return [devices[k] for k in place.tolist()]
 
 
 def _look_up(b: Any, table: Sequence[int], index: Value) -> Value:

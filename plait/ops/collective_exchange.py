@@ -448,10 +448,11 @@ def swap_axes(x: Any, i: int, j: int) -> Any:
 
 def _check_places(x: ArrayType, axis: int, n: int, axis_name: Sequence[Any], what: str) -> None:
     if x.shape[axis] != n:
+        given: dict[str, Any] = {what: axis}
         raise ShapeError(
             f"{what} must have a place for each of the {n} positions of {axis_name[0]!r}",
             x=x,
-            **{what: axis},
+            **given,
             fix=f"give x the size {n} there, or use tiled=True with a multiple of {n}",
         )
 

@@ -104,7 +104,7 @@ def to_scatter(dims: GatherDimensionNumbers) -> ScatterDimensionNumbers:
 
 def to_gather(dims: ScatterDimensionNumbers) -> GatherDimensionNumbers:
     """The gather that reads where a scatter writes."""
-    return GatherDimensionNumbers(*dims)
+    return GatherDimensionNumbers(*map(tuple, dims))
 
 
 def window_sizes(dims: GatherDimensionNumbers, x: Any, windows: Sequence[int]) -> tuple[int, ...]:

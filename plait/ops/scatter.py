@@ -282,7 +282,7 @@ class ScatterExtreme(Scatter):
     """The scatters that keep the smaller or the larger; equal ones share the derivative."""
 
     def __init__(self, name: str, op: Any, ufunc: Any):
-        self.name, self.op, self.ufunc = name, op, ufunc  # type: ignore[misc]
+        self.name, self.op, self.ufunc = name, op, ufunc
 
     def combine(self, b, old, update, params):
         outer, b.result_types = b.result_types, (old.type,)

@@ -354,7 +354,7 @@ def check_starts(starts: Sequence[ArrayType], x: ArrayType) -> None:
         )
     for k, start in enumerate(starts):
         if start.shape or start.dtype not in dtypes.INTEGER:
-            given = {f"start index {k}": start}
+            given: dict[str, Any] = {f"start index {k}": start}
             raise DtypeError("start indices are integer scalars", x=x, **given)
 
 

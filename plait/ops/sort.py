@@ -264,7 +264,7 @@ def _index_dtype(n: int) -> np.dtype:
     return dtypes.int32 if n < 2**31 else dtypes.int64
 
 
-def _numpy_columns(x: np.ndarray) -> list[np.ndarray]:
+def _numpy_columns(x: Any) -> list[np.ndarray]:
     """A key operand as arrays that NumPy orders as we do, most significant first."""
     if x.dtype in COMPLEX:
         return [x.real, x.imag]

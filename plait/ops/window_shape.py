@@ -147,7 +147,7 @@ def padtype_to_pads(
 def padding_pairs(padding: Any, op: str) -> tuple[tuple[int, int], ...]:
     """Explicit padding as a tuple of (low, high). Raises ArgumentError."""
     try:
-        pairs = tuple(ints(pair, op, "padding") for pair in padding)
+        pairs: Any = tuple(ints(pair, op, "padding") for pair in padding)
     except TypeError:
         pairs = ((),)
     if any(len(pair) != 2 for pair in pairs):
@@ -156,7 +156,7 @@ def padding_pairs(padding: Any, op: str) -> tuple[tuple[int, int], ...]:
             op=op,
             padding=padding,
         )
-    return pairs  # type: ignore[return-value]
+    return pairs
 
 
 def make_window(

@@ -11,7 +11,7 @@ from plait.config import state
 from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, register, zeros_of
-from plait.core.program import Program, reference, run_program
+from plait.core.program import Atom, Program, reference, run_program
 from plait.core.tree import flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
@@ -188,12 +188,12 @@ class _Residuals:
         passed: list[dict[int, int]] = []  # per branch: position of a known operand -> residual
         filled: list[dict[int, int]] = []  # per branch: slot -> residual
         for cut in cuts:
-            places = {v: k for k, v in enumerate(cut.known.inputs)}
+            places: dict[Atom, int] = {v: k for k, v in enumerate(cut.known.inputs)}
             mine: dict[int, int] = {}
             slots: dict[int, int] = {}
             first = len(cut.known.outputs) - cut.residuals
             for r, atom in enumerate(cut.known.outputs[first:]):
-                place = places.get(atom)  # type: ignore[arg-type]
+                place = places.get(atom)
                 if place is not None and place not in mine:
                     mine[place] = r
                 else:

@@ -321,7 +321,7 @@ class _Call:
     def __init__(self, owner: custom_jvp, shape: PyTreeDef, fixed: tuple[Any, ...], total: int):
         # Not the owner itself: Programs hold this, and tables kept with the owner hold Programs.
         self.signature, self.symbolic_zeros = owner.signature, owner.symbolic_zeros
-        self.user_rule = owner.jvp
+        self.user_rule: Any = owner.jvp
         self.shape, self.fixed, self.total = shape, fixed, total
         self.out: PyTreeDef | None = None
 
@@ -340,7 +340,7 @@ class _Call:
 
     def rule(self, xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         tangents = [self._tangent(type_of(x), t) for x, t in zip(xs, ts, strict=True)]
-        result = self.user_rule(  # type: ignore[misc]
+        result = self.user_rule(
             *self.fixed, self.shape.unflatten(xs), self.shape.unflatten(tangents)
         )
         if not is_pair(result):

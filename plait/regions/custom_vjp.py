@@ -480,7 +480,8 @@ class _Call:
     ):
         # Not the owner itself: Programs hold this, and tables kept with the owner hold Programs.
         self.signature, self.symbolic_zeros = owner.signature, owner.symbolic_zeros
-        self.user_fwd, self.user_bwd = owner.fwd, owner.bwd
+        self.user_fwd: Any = owner.fwd
+        self.user_bwd: Any = owner.bwd
         self.shape, self.fixed, self.total = shape, fixed, total
         self.out: PyTreeDef | None = None
 
@@ -498,7 +499,7 @@ class _Call:
         if self.symbolic_zeros:
             given = [CustomVJPPrimal(x, nz) for x, nz in zip(xs, nonzero, strict=True)]
         args = self.signature.join(self.shape.unflatten(given), self.fixed, self.total)
-        pair = self.user_fwd(*args)  # type: ignore[misc]
+        pair = self.user_fwd(*args)
         if not is_pair(pair):
             raise self._error("fwd must return a pair (result, residuals)", returns=pair)
         y, kept = pair
@@ -520,7 +521,7 @@ class _Call:
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             filled = [self._cotangent(t, c) for t, c in zip(y_types, cts, strict=True)]
-            result = self.user_bwd(  # type: ignore[misc]
+            result = self.user_bwd(
                 *self.fixed, kept_shape.unflatten(residuals), shape.unflatten(filled)
             )
             return self._cotangents(result, x_types)

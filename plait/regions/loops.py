@@ -374,12 +374,13 @@ def _same_dtype(op: str, lower: Any, upper: Any) -> tuple[Any, Any]:
             "lower and upper must have one dtype", op=op, lower=a, upper=b, fix="convert one"
         )
     dtype, _ = dtypes.promote((a.dtype, a.weak_type), (b.dtype, b.weak_type))
-    return tuple(
+    x, y = (
         x
         if t.dtype == dtype and not t.weak_type and not isinstance(x, int | np.generic)
         else convert_p.bind(x, dtype=dtype, weak_type=False)
         for x, t in ((lower, a), (upper, b))
-    )  # type: ignore[return-value]
+    )
+    return x, y
 
 
 # --- map

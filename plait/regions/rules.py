@@ -236,7 +236,7 @@ class CustomOp(Primitive):
 def stage_flat(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType]) -> Traced:
     """A flat function as a Program."""
     program, captured = stage(function, types)
-    return Traced(program, None, captured)  # type: ignore[arg-type]
+    return Traced(program, None, captured)
 
 
 def captures_tracer(traced: Traced) -> bool:

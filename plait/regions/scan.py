@@ -377,7 +377,7 @@ def _sort_residuals(
     lifted: list[int] = []
     stacked: list[int] = []
     for r, atom in enumerate(known.outputs[n_out:]):
-        kind, k = places.get(atom, ("", 0))  # type: ignore[arg-type]
+        kind, k = places.get(atom, ("", 0))
         if kind in ("const", "carry"):
             const_from[r] = (kind, k)
         elif atom in fixed:

@@ -25,7 +25,7 @@ class Traced(NamedTuple):
     """A function as a Program: inputs are the captured values, then the leaves of the arguments."""
 
     program: Program
-    out: PyTreeDef
+    out: Any  # the structure of the result; None for functions of flat sequences
     captured: list[Any]
 
     @property

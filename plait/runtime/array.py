@@ -256,8 +256,8 @@ class Array(metaclass=_ArrayMeta):
 
     def _part_with(self, items: tuple[Any, ...]) -> tuple[np.ndarray, tuple[Any, ...]]:
         """(a part of a sharded array that holds an item, the item's index in it)."""
-        sharding = self.placement.sharding  # type: ignore[union-attr]
-        if not items:
+        sharding = getattr(self.placement, "sharding", None)
+        if not items or sharding is None:
             return self.host(), items
         shape = self.type.shape
         first = items[0]

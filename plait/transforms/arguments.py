@@ -329,10 +329,11 @@ def _no_axis(t: ArrayType, axis: int, name: str, op: str, by_name: bool) -> Plai
     from plait.core import dtypes
 
     if isinstance(t.dtype, dtypes.KeyDType) and t.ndim == 0:
+        given: dict[str, Any] = {name.split("[")[0].replace(" ", "_"): t}
         return ShapeError(
             f"the argument {name} is a single random key; the map wants one for each row",
             op=op,
-            **{name.split("[")[0].replace(" ", "_"): t},
+            **given,
             fix="random.split(key, n), or in_axes=None and random.fold_in(key, axis_index)",
         )
     if by_name:

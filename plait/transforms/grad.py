@@ -126,27 +126,20 @@ def grad(
     return _Grad(fun, argnums, has_aux, holomorphic, allow_int, tuple(reduce_axes), False)
 
 
-class _Grad(CompilesWhole):
-    kind = "grad"
+class _OfArguments(CompilesWhole):
+    """What grad and the Jacobians share: fun as a function of the leaves of chosen arguments."""
 
-    def __init__(self, fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, with_value):
-        op = "value_and_grad" if with_value else "grad"
+    def __init__(self, op, fun, argnums, has_aux, holomorphic, allow_int, *more):
         check_callable(fun, op)
+        self.op = op
         self.argnums = indices(argnums, op, "argnums")
         self.one = not isinstance(argnums, tuple | list)
-        if reduce_axes:
-            raise ArgumentError("reduce_axes is not available", op=op, reduce_axes=reduce_axes)
         self.has_aux, self.holomorphic, self.allow_int = has_aux, holomorphic, allow_int
-        self.with_value, self.op = with_value, op
-        options = (self.argnums, self.one, has_aux, holomorphic, allow_int, with_value)
-        super().__init__(fun, options)
+        super().__init__(fun, (self.argnums, self.one, has_aux, holomorphic, allow_int, *more))
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        numbers = self._resolve(len(args))
-        if not self.allow_int and (whole := self.whole()) is not None:
-            return whole(*args, **kwargs)
-        chosen = tuple(args[k] for k in numbers)
-        leaves, structure = tree.flatten(chosen)
+    def _linearize(self, args: Sequence[Any], kwargs: dict[str, Any], numbers: list[int]):
+        """(types and structure of the arguments' leaves, function, its results, linear map)."""
+        leaves, structure = tree.flatten(tuple(args[k] for k in numbers))
         self._check_inputs(leaves, args, numbers)
         leaves = [_value(x) for x in leaves]
         flat = _Flat(self.fun, self.op, self.has_aux)
@@ -157,20 +150,11 @@ class _Grad(CompilesWhole):
                 full[k] = value
             return flat(*full, **kwargs)
 
-        nonzero = [type_of(x).dtype in dtypes.INEXACT for x in leaves]
+        types = [type_of(x) for x in leaves]
+        nonzero = [t.dtype in dtypes.INEXACT for t in types]
         name = function_name(self.fun)
         ys, linear = linearize_flat(of_leaves, leaves, nonzero, transformation=self.op, name=name)
-        self._check_output(ys, flat.out_tree)
-        (y,) = ys
-        one = np.ones((), type_of(y).dtype)
-        cts = pull(linear, [one], [type_of(x) for x in leaves])
-        gradient = structure.unflatten(cts)
-        gradient = gradient[0] if self.one else gradient
-        value = _value(y)
-        if self.has_aux:
-            aux = _aux_values(flat.aux)
-            return ((value, aux), gradient) if self.with_value else (gradient, aux)
-        return (value, gradient) if self.with_value else gradient
+        return types, structure, flat, ys, linear
 
     def _resolve(self, count: int) -> list[int]:
         for k in self.argnums:
@@ -208,6 +192,34 @@ class _Grad(CompilesWhole):
                     fix="pass floats (x.astype(float)), choose others with argnums, or "
                     "allow_int=True",
                 )
+
+
+class _Grad(_OfArguments):
+    kind = "grad"
+
+    def __init__(self, fun, argnums, has_aux, holomorphic, allow_int, reduce_axes, with_value):
+        op = "value_and_grad" if with_value else "grad"
+        self.with_value = with_value
+        super().__init__(op, fun, argnums, has_aux, holomorphic, allow_int, with_value)
+        if reduce_axes:
+            raise ArgumentError("reduce_axes is not available", op=op, reduce_axes=reduce_axes)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        numbers = self._resolve(len(args))
+        if not self.allow_int and (whole := self.whole()) is not None:
+            return whole(*args, **kwargs)
+        types, structure, flat, ys, linear = self._linearize(args, kwargs, numbers)
+        self._check_output(ys, flat.out_tree)
+        (y,) = ys
+        one = np.ones((), type_of(y).dtype)
+        cts = pull(linear, [one], types)
+        gradient = structure.unflatten(cts)
+        gradient = gradient[0] if self.one else gradient
+        value = _value(y)
+        if self.has_aux:
+            aux = _aux_values(flat.aux)
+            return ((value, aux), gradient) if self.with_value else (gradient, aux)
+        return (value, gradient) if self.with_value else gradient
 
     def _check_output(self, ys: Sequence[Any], structure: Any) -> None:
         name = function_name(self.fun)
@@ -522,39 +534,19 @@ def _basis(types: Sequence[ArrayType], k: int) -> Any:
     return as_array(eye.reshape((t.size, *t.shape)))
 
 
-class _Jacobian(CompilesWhole):
+class _Jacobian(_OfArguments):
     """jacfwd and jacrev."""
 
     def __init__(self, fun, argnums, has_aux, holomorphic, allow_int, forward):
-        self.kind = self.op = "jacfwd" if forward else "jacrev"
-        check_callable(fun, self.op)
-        self.argnums = indices(argnums, self.op, "argnums")
-        self.one = not isinstance(argnums, tuple | list)
-        self.has_aux, self.holomorphic, self.allow_int = has_aux, holomorphic, allow_int
+        self.kind = "jacfwd" if forward else "jacrev"
         self.forward = forward
-        super().__init__(fun, (self.argnums, self.one, has_aux, holomorphic, allow_int))
+        super().__init__(self.kind, fun, argnums, has_aux, holomorphic, allow_int)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        numbers = _Grad._resolve(self, len(args))  # type: ignore[arg-type]
+        numbers = self._resolve(len(args))
         if not self.allow_int and (whole := self.whole()) is not None:
             return whole(*args, **kwargs)
-        chosen = tuple(args[k] for k in numbers)
-        leaves, structure = tree.flatten(chosen)
-        _Grad._check_inputs(self, leaves, args, numbers)  # type: ignore[arg-type]
-        leaves = [_value(x) for x in leaves]
-        types = [type_of(x) for x in leaves]
-        flat = _Flat(self.fun, self.op, self.has_aux)
-
-        def of_leaves(*xs: Any) -> Sequence[Any]:
-            full = list(args)
-            for k, value in zip(numbers, structure.unflatten(xs), strict=True):
-                full[k] = value
-            return flat(*full, **kwargs)
-
-        nonzero = [t.dtype in dtypes.INEXACT for t in types]
-        ys, linear = linearize_flat(
-            of_leaves, leaves, nonzero, transformation=self.op, name=function_name(self.fun)
-        )
+        types, structure, flat, ys, linear = self._linearize(args, kwargs, numbers)
         out_types = [type_of(y) for y in ys]
         self._check_outputs(out_types)
         blocks = self._rows(linear, types, out_types)
