@@ -101,7 +101,7 @@ def sharding_text(rank: int, dims: Sequence[Sequence[int]] = ()) -> str:
     return f"<@mesh, [{text}]>"
 
 
-class _Level(NamedTuple):
+class Level(NamedTuple):
     """One pmap of a nest that becomes one manual computation."""
 
     plan: Plan
@@ -118,7 +118,7 @@ def lower(b: Builder, how: Plan, xs: Sequence[Value], **params: Any) -> Sequence
     """
     outer_mesh = b.mesh
     manual = all(is_free(name) for name, _size in outer_mesh)
-    program, levels = _nest(b, how, params, manual)
+    program, levels = nest(b.mesh, how, params, manual)
     mesh = list(outer_mesh)
     for level in levels:
         plan, name = level.plan, level.axis_name
@@ -156,21 +156,23 @@ def lower(b: Builder, how: Plan, xs: Sequence[Value], **params: Any) -> Sequence
     if not manual:
         return _nested(b, how, xs, body, levels[0].in_mapped, levels[0].out_mapped)
 
-    def dims(flags: Sequence[bool]) -> list[tuple[int, ...]]:
-        return [level.plan.positions for level, m in zip(levels, flags, strict=True) if m]
+    in_dims = [split_dims(levels, f) for f in in_levels]
+    out_dims = [split_dims(levels, f) for f in out_levels]
+    return _manual(b, xs, body, in_dims, out_dims)
 
-    return _manual(b, xs, body, [dims(f) for f in in_levels], [dims(f) for f in out_levels])
 
+def nest(
+    mesh: Sequence[tuple[Any, int]], how: Plan, params: dict[str, Any], manual: bool = True
+) -> tuple[Program, list[Level]]:
+    """(the innermost body, the pmaps around it that are lowered together).
 
-def _nest(
-    b: Builder, how: Plan, params: dict[str, Any], manual: bool
-) -> tuple[Program, list[_Level]]:
-    """(the innermost body, the pmaps around it that are lowered together)."""
+    manual: whether the outermost becomes a manual computation, so that others may join it.
+    """
     levels = []
-    mesh = list(b.mesh)
+    mesh = list(mesh)
     while True:
         program = params["program"]
-        levels.append(_Level(how, params["axis_name"], params["in_mapped"], params["out_mapped"]))
+        levels.append(Level(how, params["axis_name"], params["in_mapped"], params["out_mapped"]))
         for k in how.positions:
             mesh[k] = (params["axis_name"], mesh[k][1])
         if not manual or how.lanes > 1 or len(program.equations) != 1:
@@ -183,6 +185,11 @@ def _nest(
         if inner is None:
             return program, levels
         how, params = inner, eqn.params
+
+
+def split_dims(levels: Sequence[Level], flags: Sequence[bool]) -> list[tuple[int, ...]]:
+    """The mesh axes that split the leading dimensions of a value, which is mapped over some levels."""
+    return [level.plan.positions for level, m in zip(levels, flags, strict=True) if m]
 
 
 def _manual(b, xs, body, in_dims, out_dims) -> Sequence[Value]:

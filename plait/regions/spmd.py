@@ -33,7 +33,7 @@ from plait.ops.axes import broadcast_in_dim_p, move_axis
 from plait.ops.collective import psum_p
 from plait.regions import gang
 from plait.regions.region import Region, merge, partition, program_uses_axis
-from plait.runtime.placement import Lanes, Placement
+from plait.runtime.placement import Lanes, OnDevice, Placement
 
 
 class Pmap(Region):
@@ -201,9 +201,11 @@ class Pmap(Region):
     def variance(self, varying, params, analyse):
         return analyse(params["program"], varying, binds=(params["axis_name"],))
 
-    def placements(self, *, axis_size, out_mapped, devices, **_) -> list[Placement | None]:
-        """Where the results of the fused form are shown to lie."""
+    def placements(self, *, axis_size, out_mapped, devices, form, **_) -> list[Placement | None]:
+        """Where the results are shown to lie, if they were computed on one device."""
         used = tuple(devices[: min(axis_size, len(devices))])
+        if form == "gang" and len(devices) == 1:
+            return [OnDevice(devices[0])] * len(out_mapped)
         return [Lanes(used) if m else None for m in out_mapped]
 
 

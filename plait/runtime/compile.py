@@ -30,7 +30,7 @@ from plait.regions.spmd import Pmap, fuse
 from plait.runtime import client, xla
 from plait.runtime.array import Array, Taken, as_array, canonical_value, taken_error
 from plait.runtime.interrupt import has_loops, interruptible
-from plait.runtime.partition import Grid, choose_grid, lay_out, spread
+from plait.runtime.partition import Grid, choose_grid, lay_out, lone_device, spread
 from plait.runtime.placement import (
     Lanes,
     OnDevice,
@@ -224,9 +224,12 @@ def prepare(
     if grid is not None:
         return _prepare_partitioned(program, captured, placements, donated, grid)
     device, home = _device(placements)
+    if (lone := lone_device(program)) is not None:
+        device, home = lone, None if lone is client.base_device() else OnDevice(lone)
     shown = _map_placements(program)
     if any(isinstance(p, Lanes | Shown) for p in shown):
         device, home = client.base_device(), None  # where their one buffer is looked for
+    shown = [home if isinstance(p, OnDevice) else p for p in shown]
     program = simplify(fuse(_unstack_inputs(program, n, placements)))
     program, outs = _unstack_outputs(program, shown)
     aliases = _aliases(program, n, donated)
@@ -279,7 +282,8 @@ def _feeder(placement: Placement | None, device: xla.Device) -> Callable[[Array]
     if isinstance(placement, OnDevice):
         return None if placement.devices[0] == device else lambda x: _feed(x, device)
     if isinstance(placement, Lanes | Shown):
-        return None if device is client.base_device() else lambda x: _feed(x, device)
+        # As it is stored: once, where all lanes hold one value.
+        return None if device is client.base_device() else lambda x: xla.copy_to(x._live(), device)
     return lambda x: _feed(x, device)
 
 

@@ -111,11 +111,18 @@ def common_refinement(meshes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return tuple(b // a for a, b in pairwise(ordered)) or (1,)
 
 
+def lone_device(program: Program) -> xla.Device | None:
+    """The device of a Program whose gang pmaps are all on the same one."""
+    found = {m["devices"] for m in _pmaps(program)}
+    devices = found.pop() if len(found) == 1 else ()
+    return devices[0] if len(devices) == 1 else None
+
+
 def _pmaps(program: Program) -> list[dict[str, Any]]:
     """The parameters of the gang pmaps in a Program, at any depth."""
     found = []
     for eqn in program.equations:
-        if eqn.op is pmap_p and eqn.params["form"] == "gang" and len(eqn.params["devices"]) > 1:
+        if eqn.op is pmap_p and eqn.params["form"] == "gang":
             found.append(eqn.params)
         for inner in sub_programs(eqn.params):
             found.extend(_pmaps(inner))
@@ -140,6 +147,8 @@ def choose_grid(program: Program, placements: Sequence[Placement | None]) -> Gri
     if wanted and wanted[0].devices[0].platform == "cpu" and state.pmap_form != "gang":
         wanted = []  # one program computes for all devices: a constraint only says how to show it
     maps = _pmaps(program)
+    if maps and not wanted and all(len(m["devices"]) == 1 for m in maps):
+        return None
     if maps:
         every = max((m["devices"] for m in maps), key=len)
         shape = gang.choose_grid(program, len(every))
@@ -173,7 +182,7 @@ def lay_out(
     for var, placement in zip(program.inputs, placements, strict=True):
         found = None
         if var in entering:
-            found = grid.fitting([entering[var]], var.type)
+            found = grid.fitting(entering[var], var.type)
         elif var in asked:
             found = grid.translate(asked[var], var.type)
         elif isinstance(placement, Sharded):
@@ -188,7 +197,7 @@ def lay_out(
     for atom in program.outputs:
         found = grid.translate(asked[atom], atom.type) if atom in asked else None
         if found is None and atom in leaving:
-            found = grid.fitting([leaving[atom]], atom.type)
+            found = grid.fitting(leaving[atom], atom.type)
         if found is None and type(atom) is Var:
             found = like.get((atom.type.shape, atom.type.dtype))
         outputs.append(found or grid.whole())
@@ -197,27 +206,32 @@ def lay_out(
 
 def _mapped_values(
     program: Program, grid: Grid
-) -> tuple[dict[Any, tuple[int, ...]], dict[Any, tuple[int, ...]]]:
+) -> tuple[dict[Any, list[tuple[int, ...]]], dict[Any, list[tuple[int, ...]]]]:
     """(inputs that only enter gang pmaps as mapped operands, results that come out of one), each
-    with the grid's axes that split its first dimension.
+    with the grid's axes that split its leading dimensions.
     """
-    entering: dict[Any, tuple[int, ...]] = {}
+    entering: dict[Any, list[tuple[int, ...]]] = {}
     elsewhere: set[Any] = set(program.outputs)
-    leaving: dict[Any, tuple[int, ...]] = {}
+    leaving: dict[Any, list[tuple[int, ...]]] = {}
     mesh = gang.free_mesh(grid.shape)
     for eqn in program.equations:
         plan = None
         if eqn.op is pmap_p and eqn.params["form"] == "gang":
             plan = gang.place_rows(mesh, eqn.params["axis_size"])
-        for k, atom in enumerate(eqn.inputs):
-            if plan is not None and eqn.params["in_mapped"][k]:
-                entering[atom] = plan.positions
+        if plan is None:
+            elsewhere.update(eqn.inputs)
+            continue
+        _, levels = gang.nest(mesh, plan, eqn.params)
+        in_levels = zip(*(level.in_mapped for level in levels), strict=True)
+        for atom, flags in zip(eqn.inputs, in_levels, strict=False):
+            if any(flags):
+                entering[atom] = gang.split_dims(levels, flags)
             else:
                 elsewhere.add(atom)
-        if plan is not None:
-            for var, mapped in zip(eqn.outputs, eqn.params["out_mapped"], strict=True):
-                if mapped:
-                    leaving[var] = plan.positions
+        out_levels = zip(*(level.out_mapped for level in levels), strict=True)
+        for var, flags in zip(eqn.outputs, out_levels, strict=False):
+            if any(flags):
+                leaving[var] = gang.split_dims(levels, flags)
     return {v: p for v, p in entering.items() if v not in elsewhere}, leaving
 
 
