@@ -1,6 +1,7 @@
 # Each target works alone from a fresh clone: all it needs is make and Python 3.11 or newer.
 #   make demo    train two networks on every device of this machine
 #   make test    run the whole test suite (ARGS="-k name" selects)
+#   make coverage  the core, ops and interpreters, with the lines that their tests reach
 #   make lint    ruff and pyright
 # Another Python, beside the first:  make test PYTHON=python3.13 VENV=.venv313
 
@@ -9,13 +10,18 @@ VENV ?= .venv
 ARGS ?=
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test coverage lint format bench clean
 
 demo: $(VENV)/.examples
 	$(BIN)/python examples/train_digits.py $(ARGS)
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -n auto --dist worksteal $(ARGS)
+
+# How much of the core, the ops and the interpreters their tests reach.
+coverage: $(VENV)/.test
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov=plait.core --cov=plait.ops \
+	  --cov=plait.interpreters --cov-report=term tests/core tests/interpreters tests/laws tests/ops $(ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
