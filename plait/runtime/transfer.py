@@ -38,7 +38,7 @@ def device_put(
     device: a device; a Sharding; None for the default device; a sequence of devices, over which the
     leading axis of every array is split in equal consecutive blocks; or a tree of these that is a
     prefix of x. Traced values are returned as they are. With donate=True the memory of x may be
-    taken.
+    taken; with may_alias=False an array that is there already is copied, not shared.
 
     Raises: ArgumentTypeError for what is no device; ShapeError for a leading axis that does not
     split evenly.
@@ -68,7 +68,10 @@ def device_put(
     for leaf, target in zip(leaves, targets, strict=True):
         if not is_array(leaf):
             raise ArgumentTypeError("is not an array", op="device_put", value=leaf)
-        out.append(leaf if isinstance(leaf, Tracer) else put_one(leaf, target))
+        y = leaf if isinstance(leaf, Tracer) else put_one(leaf, target)
+        if may_alias is False and type(leaf) is Array and y.buf is leaf.buf:
+            y = Array(xla.duplicate(leaf._live()), y.type, y.sig)
+        out.append(y)
     return structure.unflatten(out)
 
 
@@ -151,7 +154,13 @@ def _shown(x: Any, placement: Placement) -> Array:
         return array
     if array.placement is not None and not _on_default(array):
         array = from_host(array.host(), type_)
-    return Array(array._live(), type_, signature(type_, placement))
+    return Array(_own(array, x), type_, signature(type_, placement))
+
+
+def _own(array: Array, given: Any) -> Any:
+    """The buffer of an array made from what the user gave, safe to donate: not the user's own."""
+    buf = array._live()
+    return xla.duplicate(buf) if array is given else buf
 
 
 def _on_default(x: Array) -> bool:
@@ -199,7 +208,8 @@ def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
         if devices[0].platform == "cpu" and state.pmap_form != "gang":
             if array.placement is not None and not _on_default(array):
                 array = from_host(array.host(), array.type)
-            return Array(array._live(), type_, signature(type_, Lanes(devices, stacked=False)))
+            buf = _own(array, leaf)
+            return Array(buf, type_, signature(type_, Lanes(devices, stacked=False)))
         return spread(from_host(np.broadcast_to(array.host(), type_.shape), type_), devices)
 
     return tree.map(repeat, x)

@@ -352,6 +352,16 @@ def copy_to_devices(buf: Buffer, sharding: Sharding) -> Buffer:
     return moved
 
 
+def duplicate(buf: Buffer) -> Buffer:
+    """The same value on the same devices in memory of its own, without waiting for it."""
+    sharding = buf._sharding
+    device_list = sharding._internal_device_list
+    (copied,) = _jax.batched_copy_array_to_devices_with_sharding(
+        [buf], [device_list], [sharding], [_jax.ArrayCopySemantics.ALWAYS_COPY]
+    )
+    return copied
+
+
 # --- device to host -------------------------------------------------------------------------------
 
 
