@@ -13,7 +13,7 @@ from typing import Any
 from plait.core.context import context
 from plait.core.primitive import Primitive
 from plait.core.source import Source, user_source
-from plait.core.types import ArrayType
+from plait.core.types import ArrayType, Typed
 from plait.errors import (
     PlaitError,
     TracerArrayConversionError,
@@ -42,7 +42,7 @@ class Interpreter:
         return f"{self.transformation} of {self.function}" if self.function else self.transformation
 
 
-class Tracer:
+class Tracer(Typed):
     """A value during a transformation. numpy/operators.py gives it the operators of arrays.
 
     Subclasses define `interpreter` and `type`; `concrete` returns the number behind the tracer, or
@@ -51,7 +51,6 @@ class Tracer:
 
     __slots__ = ("__weakref__", "interpreter", "type")
     interpreter: Interpreter
-    type: ArrayType
 
     def concrete(self) -> Any:
         """The actual array behind this tracer, or None."""
@@ -60,38 +59,6 @@ class Tracer:
     def origin(self) -> str:
         """Words on where this value came from, for messages."""
         return ""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.type.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.type.ndim
-
-    @property
-    def size(self) -> int:
-        return self.type.size
-
-    @property
-    def weak_type(self) -> bool:
-        return self.type.weak_type
-
-    @property
-    def aval(self) -> ArrayType:
-        return self.type
-
-    @property
-    def nbytes(self) -> int:
-        return self.type.nbytes
-
-    @property
-    def itemsize(self) -> int:
-        return self.type.dtype.itemsize
 
     def _give_number(self, error: type, wanted: str, fix: str) -> Any:
         value = self.concrete()

@@ -21,32 +21,20 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from plait.core.context import context
-from plait.core.types import ArrayType, type_of
+from plait.core.types import ArrayType, Typed, type_of
 from plait.errors import MissingRuleError
 
 if TYPE_CHECKING:
     from plait.interpreters.batch import Frame
 
 
-class LinearOperand:
+class LinearOperand(Typed):
     """Stands, in a transpose rule, for the operand in which the op is linear."""
 
     __slots__ = ("type",)
 
     def __init__(self, type: ArrayType):
         self.type = type
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.type.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.type.ndim
 
     def __repr__(self) -> str:
         return f"LinearOperand({self.type})"

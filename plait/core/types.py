@@ -73,6 +73,53 @@ class ArrayType:
         return f"ArrayType({self}{', weak_type=True' if self.weak_type else ''})"
 
 
+class Typed:
+    """Base of what has an ArrayType, as `type`, and answers for it."""
+
+    __slots__ = ()
+    type: ArrayType
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.type.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype, a numpy.dtype (or a key dtype)."""
+        return self.type.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return self.type.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.type.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements together."""
+        return self.type.nbytes
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        return self.type.dtype.itemsize
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype comes from a Python scalar and gives way to others."""
+        return self.type.weak_type
+
+    @property
+    def aval(self) -> ArrayType:
+        """The abstract value: shape and dtype."""
+        return self.type
+
+
 # NumPy's dtypes that are the same in plait, whatever the switches say.
 _PLAIN = frozenset(map(np.dtype, ("float32", "int32", "uint32", "bool", "uint8", "complex64")))
 _SCALARS = (bool, int, float, complex)

@@ -14,7 +14,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.source import Source
-from plait.core.types import ArrayType
+from plait.core.types import ArrayType, Typed
 from plait.hlo.types import array_i64, dense, dense_i64, quoted, tensor
 
 # What `Builder.order` holds.
@@ -36,25 +36,13 @@ def is_free(name: Any) -> bool:
     return isinstance(name, DeviceAxis) and name.free
 
 
-class Value:
+class Value(Typed):
     """A name in the text and its type."""
 
     __slots__ = ("name", "type")
 
     def __init__(self, name: str, type: ArrayType):
         self.name, self.type = name, type
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.type.shape
-
-    @property
-    def dtype(self) -> Any:
-        return self.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        return self.type.ndim
 
     def __repr__(self) -> str:
         return f"Value({self.name}: {self.type})"

@@ -12,7 +12,7 @@ from plait.core.primitive import LinearOperand, Primitive, register, zeros_of
 from plait.core.sample import complex_, integers, real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from plait.ops.arithmetic import add, convert_element_type
+from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import move_axis, reshape, rev
 from plait.ops.conv_lower import Conv, lower_convolution
 from plait.ops.dot import (
@@ -21,6 +21,7 @@ from plait.ops.dot import (
     compute_dtype,
     preferred_dtype,
     product_dtype,
+    product_jvp,
     result_dtype,
     to_result,
 )
@@ -92,16 +93,7 @@ class ConvGeneralDilated(Primitive):
         return np.transpose(y, np.argsort(out_spec)).astype(dtypes.storage(out.dtype))
 
     def jvp(self, xs, ts, **params):
-        y = self.bind(*xs, **params)
-        if type_of(y).dtype not in dtypes.INEXACT:
-            return y, None
-        (lhs, rhs), (tl, tr) = xs, ts
-        parts = []
-        if tl is not None:
-            parts.append(self.bind(tl, rhs, **params))
-        if tr is not None:
-            parts.append(self.bind(lhs, tr, **params))
-        return y, parts[0] if len(parts) == 1 else add(*parts)
+        return product_jvp(self, xs, ts, params)
 
     def transpose(self, ct, lhs, rhs, **params):
         if isinstance(lhs, LinearOperand):

@@ -22,6 +22,20 @@ from plait.ops.arithmetic import add, convert_element_type
 from plait.ops.axes import move_axis, normalise_axis, permute
 
 
+def product_jvp(op: Primitive, xs: Sequence[Any], ts: Sequence[Any], params: dict[str, Any]) -> Any:
+    """The jvp of an op that is linear in each of its two operands."""
+    y = op.bind(*xs, **params)
+    if type_of(y).dtype not in dtypes.INEXACT:
+        return y, None
+    (lhs, rhs), (tl, tr) = xs, ts
+    parts = []
+    if tl is not None:
+        parts.append(op.bind(tl, rhs, **params))
+    if tr is not None:
+        parts.append(op.bind(lhs, tr, **params))
+    return y, parts[0] if len(parts) == 1 else add(*parts)
+
+
 class Precision(enum.Enum):
     """How exactly a device with short multipliers multiplies float32. CPUs are always exact.
 
@@ -291,16 +305,7 @@ class DotGeneral(Primitive):
             return y.reshape(out.shape).astype(out.dtype)
 
     def jvp(self, xs, ts, **params):
-        y = self.bind(*xs, **params)
-        if type_of(y).dtype not in dtypes.INEXACT:
-            return y, None
-        (lhs, rhs), (tl, tr) = xs, ts
-        parts = []
-        if tl is not None:
-            parts.append(self.bind(tl, rhs, **params))
-        if tr is not None:
-            parts.append(self.bind(lhs, tr, **params))
-        return y, parts[0] if len(parts) == 1 else add(*parts)
+        return product_jvp(self, xs, ts, params)
 
     def transpose(self, ct, lhs, rhs, *, dimension_numbers, precision, preferred_element_type):
         (lc, rc), (lb, rb) = dimension_numbers

@@ -8,21 +8,20 @@ from typing import Any
 
 from plait.core import dtypes
 from plait.core.primitive import register, zeros_like, zeros_of
-from plait.core.program import reference, run_program
+from plait.core.program import run_program
 from plait.core.sample import real
 from plait.core.source import function_name
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError
-from plait.hlo.module import lower_program
 from plait.interpreters.batch import Frame, add_axis, batch, batch_program
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import instantiate
 from plait.interpreters.linearize import Linearizer
 from plait.ops.arithmetic import add, mul
-from plait.regions.call import call_p
-from plait.regions.region import Region, check_operands, merge
+from plait.regions.region import merge
 from plait.regions.rules import (
+    CustomCall,
     CustomOp,
     Marks,
     Signature,
@@ -85,7 +84,7 @@ class CustomJvp(CustomOp):
 custom_jvp_p = register(CustomJvp())
 
 
-class CustomJvpCall(Region):
+class CustomJvpCall(CustomCall):
     """A function with a tangent rule in a Program: the function is a Program, the rule Python.
 
     Parameters: program; rule, on leaves; captured: how many operands, the first ones, are values
@@ -94,24 +93,11 @@ class CustomJvpCall(Region):
 
     name = "custom_jvp_call"
 
-    def type(self, *types, program, rule, captured, name):
-        check_operands(program, types)
-        return program.out_types
-
-    def numpy(self, *xs, program, rule, captured, name):
-        return reference(program, *xs)
-
     def jvp(self, xs, ts, *, program, rule, captured, name):
         check_captured("custom_jvp", name, ts[:captured])
         ys, tangents = rule(xs, ts)
         check_results("custom_jvp", name, ys, program.out_types)
         return ys, tangents
-
-    def split(self, linearizer, xs, linear, params):
-        return call_p.split(linearizer, xs, linear, {"program": params["program"]})
-
-    def transpose(self, cts, *xs, program, rule, captured, name):
-        return call_p.transpose(cts, *xs, program=program)
 
     def batch(self, frame, xs, mapped, *, program, rule, captured, name):
         batched, out_mapped = batch_program(program, frame, tuple(mapped))
@@ -119,12 +105,6 @@ class CustomJvpCall(Region):
         rows = _RowsRule(rule, mapped, frame, marks)
         ys = self.bind(*xs, program=batched, rule=rows, captured=captured, name=name)
         return ys, out_mapped
-
-    def lower(self, b, *xs, program, rule, captured, name):
-        return lower_program(b, program, xs)
-
-    def variance(self, varying, params, analyse):
-        return analyse(params["program"], varying)
 
     def samples(self):
         program = stage_closed(lambda x: [mul(x, x)], [ArrayType((3,), dtypes.float64)], name="f")

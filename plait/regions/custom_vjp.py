@@ -15,20 +15,19 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.interpreter import Tracer
 from plait.core.primitive import Primitive, register, zeros_of
-from plait.core.program import Program, reference, run_program
+from plait.core.program import Program, run_program
 from plait.core.source import function_name
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.tree import leaves as tree_leaves
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError, UnexpectedTracerError
-from plait.hlo.module import lower_program
 from plait.interpreters.batch import Frame, add_axis, batch, batch_program
 from plait.interpreters.linearize import Linearizer
 from plait.ops.arithmetic import convert_element_type, div, mul
 from plait.ops.axes import reduce_sum
-from plait.regions.call import call_p
-from plait.regions.region import Region, check_operands, merge, partition
+from plait.regions.region import merge, partition
 from plait.regions.rules import (
+    CustomCall,
     CustomOp,
     Marks,
     Signature,
@@ -92,7 +91,7 @@ class CustomVjp(CustomOp):
 custom_vjp_p = register(CustomVjp())
 
 
-class CustomVjpCall(Region):
+class CustomVjpCall(CustomCall):
     """A function with cotangent rules in a Program: the function is a Program, the rules Python.
 
     Parameters: program; fwd, on leaves; captured: how many operands, the first ones, are values
@@ -101,24 +100,11 @@ class CustomVjpCall(Region):
 
     name = "custom_vjp_call"
 
-    def type(self, *types, program, fwd, captured, name):
-        check_operands(program, types)
-        return program.out_types
-
-    def numpy(self, *xs, program, fwd, captured, name):
-        return reference(program, *xs)
-
     def jvp(self, xs, ts, *, program, fwd, captured, name):
         check_captured("custom_vjp", name, ts[:captured])
         ys, residuals, bwd = fwd(xs, [t is not None for t in ts])
         check_results("custom_vjp", name, ys, program.out_types)
         return ys, _push(ys, residuals, bwd, ts, name)
-
-    def split(self, linearizer, xs, linear, params):
-        return call_p.split(linearizer, xs, linear, {"program": params["program"]})
-
-    def transpose(self, cts, *xs, program, fwd, captured, name):
-        return call_p.transpose(cts, *xs, program=program)
 
     def batch(self, frame, xs, mapped, *, program, fwd, captured, name):
         batched, out_mapped = batch_program(program, frame, tuple(mapped))
@@ -126,12 +112,6 @@ class CustomVjpCall(Region):
         rows = _RowsForward(fwd, mapped, frame, marks)
         ys = self.bind(*xs, program=batched, fwd=rows, captured=captured, name=name)
         return ys, out_mapped
-
-    def lower(self, b, *xs, program, fwd, captured, name):
-        return lower_program(b, program, xs)
-
-    def variance(self, varying, params, analyse):
-        return analyse(params["program"], varying)
 
 
 custom_vjp_call_p = register(CustomVjpCall())

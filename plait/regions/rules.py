@@ -17,6 +17,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.interpreter import Tracer
 from plait.core.primitive import Primitive
+from plait.core.program import reference
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
 from plait.core.tree import PyTreeDef, flatten, leaf_names
@@ -27,8 +28,11 @@ from plait.errors import (
     ShapeError,
     UnexpectedTracerError,
 )
+from plait.hlo.module import lower_program
 from plait.interpreters.batch import add_axis
 from plait.interpreters.linearize import Linearizer
+from plait.regions.call import call_p
+from plait.regions.region import Region, check_operands
 from plait.regions.trace import Traced, same_type
 
 
@@ -231,6 +235,31 @@ class CustomOp(Primitive):
     ) -> tuple[Any, ...]:
         # Among tangents the rule has no say any more: what counts are the ops of the function.
         return tuple(params["fun"](*xs))
+
+
+class CustomCall(Region):
+    """Base of the ops that such functions become in a Program: the function is a Program itself,
+    `program`; the other parameters are the rules.
+    """
+
+    def type(self, *types, program, **rules):
+        check_operands(program, types)
+        return program.out_types
+
+    def numpy(self, *xs, program, **rules):
+        return reference(program, *xs)
+
+    def split(self, linearizer, xs, linear, params):
+        return call_p.split(linearizer, xs, linear, {"program": params["program"]})
+
+    def transpose(self, cts, *xs, program, **rules):
+        return call_p.transpose(cts, *xs, program=program)
+
+    def lower(self, b, *xs, program, **rules):
+        return lower_program(b, program, xs)
+
+    def variance(self, varying, params, analyse):
+        return analyse(params["program"], varying)
 
 
 def stage_flat(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType]) -> Traced:

@@ -12,7 +12,7 @@ import numpy as np
 from plait.config import state
 from plait.core import dtypes
 from plait.core.interpreter import Tracer, leaked
-from plait.core.types import ArrayType, scalar_type, type_of
+from plait.core.types import ArrayType, Typed, scalar_type, type_of
 from plait.errors import ArgumentTypeError, DonatedError
 from plait.runtime import client, xla
 from plait.runtime.placement import Lanes, OnDevice, Placed, Placement, Sharded, signature
@@ -34,7 +34,7 @@ class _ArrayMeta(type):
         return type(instance) is Array or isinstance(instance, Tracer)
 
 
-class Array(metaclass=_ArrayMeta):
+class Array(Typed, metaclass=_ArrayMeta):
     """An array on one or several devices. Values never change; `x.at[i].set(v)` makes a new array.
 
     Made by plait's functions (`plait.numpy.array`, `device_put`, results of computations), not by
@@ -45,53 +45,10 @@ class Array(metaclass=_ArrayMeta):
     # NumPy leaves `ndarray + Array` to Array's operators.
     __array_priority__ = 100
     buf: Any
-    type: ArrayType
     sig: ArrayType | Placed
 
     def __init__(self, buf: Any, type: ArrayType, sig: ArrayType | Placed):
         self.buf, self.type, self.sig = buf, type, sig
-
-    # --- what it is
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the axes."""
-        return self.type.shape
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype, a numpy.dtype (or a key dtype)."""
-        return self.type.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return self.type.ndim
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self.type.size
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements together."""
-        return self.type.nbytes
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of an element."""
-        return self.type.dtype.itemsize
-
-    @property
-    def weak_type(self) -> bool:
-        """Whether the dtype comes from a Python scalar and gives way to others."""
-        return self.type.weak_type
-
-    @property
-    def aval(self) -> ArrayType:
-        """The abstract value: shape and dtype."""
-        return self.type
 
     # --- where it is
 

@@ -91,48 +91,37 @@ class Lanes(Placement):
         return f"Lanes({list(self.devices)}, axis={self.axis}, stacked={self.stacked})"
 
 
-class Shown(Placement):
+class _BySharding(Placement):
+    __slots__ = ("sharding",)
+    sharding: xla.Sharding
+
+    def __new__(cls, sharding: xla.Sharding):
+        key = (cls, sharding)
+        if key not in _interned:
+            self = object.__new__(cls)
+            self.sharding, self.devices = sharding, tuple(sharding.devices)
+            _interned.setdefault(key, self)
+        return _interned[key]
+
+    def parts(self, type):
+        return [(d, self.sharding.index(k, type.shape)) for k, d in enumerate(self.devices)]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({list(self.devices)}, {self.sharding.tiling.dim_axes})"
+
+
+class Shown(_BySharding):
     """The whole array in one buffer, shown as spread by a sharding: what a sharding means where one
     program computes for all devices (CPU).
     """
 
-    __slots__ = ("sharding",)
-    sharding: xla.Sharding
-
-    def __new__(cls, sharding: xla.Sharding):
-        key = (cls, sharding)
-        if key not in _interned:
-            self = object.__new__(cls)
-            self.sharding, self.devices = sharding, tuple(sharding.devices)
-            _interned.setdefault(key, self)
-        return _interned[key]
-
-    def parts(self, type):
-        return [(d, self.sharding.index(k, type.shape)) for k, d in enumerate(self.devices)]
-
-    def __repr__(self) -> str:
-        return f"Shown({list(self.devices)}, {self.sharding.tiling.dim_axes})"
+    __slots__ = ()
 
 
-class Sharded(Placement):
+class Sharded(_BySharding):
     """Parts in buffers on several devices, as a sharding says."""
 
-    __slots__ = ("sharding",)
-    sharding: xla.Sharding
-
-    def __new__(cls, sharding: xla.Sharding):
-        key = (cls, sharding)
-        if key not in _interned:
-            self = object.__new__(cls)
-            self.sharding, self.devices = sharding, tuple(sharding.devices)
-            _interned.setdefault(key, self)
-        return _interned[key]
-
-    def parts(self, type):
-        return [(d, self.sharding.index(k, type.shape)) for k, d in enumerate(self.devices)]
-
-    def __repr__(self) -> str:
-        return f"Sharded({list(self.devices)}, {self.sharding.tiling.dim_axes})"
+    __slots__ = ()
 
 
 class Placed:

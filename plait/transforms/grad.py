@@ -341,15 +341,8 @@ def jvp(
             primals=str(structure),
             tangents=str(t_structure),
         )
-
-    def names() -> list[str]:
-        labels = positional_names(fun, len(primals))
-        return [
-            n for p, label in zip(primals, labels, strict=True) for n in tree.leaf_names(p, label)
-        ]
-
-    check_arrays(leaves, names, "jvp")
-    checked = _check_tangents(leaves, t_leaves, "jvp", lambda k: names()[k])
+    check_arrays(leaves, lambda: _names(fun, primals), "jvp")
+    checked = _check_tangents(leaves, t_leaves, "jvp", lambda k: _names(fun, primals)[k])
     flat = _Flat(fun, "jvp", has_aux)
     ys, ts = jvp_flat(
         lambda *xs: flat(*structure.unflatten(xs)),
@@ -370,14 +363,27 @@ def _tangent(y: Any, t: Any) -> Any:
     return _value(zeros_of(type_) if t is None else t)
 
 
-class _Pullback:
-    """The function that vjp returns: cotangents of the result to cotangents of the arguments."""
+def _names(fun: Callable[..., Any], primals: Sequence[Any]) -> list[str]:
+    """The user's names of the leaves of a function's arguments."""
+    labels = positional_names(fun, len(primals))
+    pairs = zip(primals, labels, strict=True)
+    return [name for p, label in pairs for name in tree.leaf_names(p, label)]
+
+
+class _LinearFunction:
+    """A linear map as a function of trees. What the map captured comes as the first arguments, so
+    that the containers it is put into (tree.Partial) can hold them as leaves.
+    """
 
     def __init__(self, linear: LinearMap, in_types, in_tree, out_types, out_tree, name: str):
         self.program, self.captured_count = linear.program, len(linear.captured)
         self.in_nonzero, self.out_nonzero = linear.in_nonzero, linear.out_nonzero
         self.in_types, self.in_tree = tuple(in_types), in_tree
         self.out_types, self.out_tree, self.name = tuple(out_types), out_tree, name
+
+
+class _Pullback(_LinearFunction):
+    """The function that vjp returns: cotangents of the result to cotangents of the arguments."""
 
     def __call__(self, *args: Any) -> Any:
         captured, ct = list(args[: self.captured_count]), args[self.captured_count :]
@@ -416,39 +422,35 @@ def vjp(
     >>> pull(1.0)
     (Array(6., dtype=float32, weak_type=True),)
     """
-    check_callable(fun, "vjp")
+    return _linearized("vjp", fun, primals, has_aux, _Pullback)
+
+
+def _linearized(
+    op: str,
+    fun: Callable[..., Any],
+    primals: tuple[Any, ...],
+    has_aux: bool,
+    kind: Callable[..., _LinearFunction],
+) -> Any:
+    """What vjp and linearize return: fun(*primals) and a linear function (and aux)."""
+    check_callable(fun, op)
     leaves, structure = tree.flatten(primals)
-
-    def names() -> list[str]:
-        labels = positional_names(fun, len(primals))
-        return [
-            n for p, label in zip(primals, labels, strict=True) for n in tree.leaf_names(p, label)
-        ]
-
-    check_arrays(leaves, names, "vjp")
+    check_arrays(leaves, lambda: _names(fun, primals), op)
     leaves = [_value(x) for x in leaves]
-    flat = _Flat(fun, "vjp", has_aux)
+    flat = _Flat(fun, op, has_aux)
     nonzero = [type_of(x).dtype in dtypes.INEXACT for x in leaves]
     name = function_name(fun)
     ys, linear = linearize_flat(
-        lambda *xs: flat(*structure.unflatten(xs)), leaves, nonzero, transformation="vjp", name=name
+        lambda *xs: flat(*structure.unflatten(xs)), leaves, nonzero, transformation=op, name=name
     )
-    pullback = _Pullback(
-        linear, map(type_of, leaves), structure, map(type_of, ys), flat.out_tree, name
-    )
+    made = kind(linear, map(type_of, leaves), structure, map(type_of, ys), flat.out_tree, name)
     out = flat.out_tree.unflatten([_value(y) for y in ys])
-    pulled = tree.Partial(pullback, *linear.captured)
-    return (out, pulled, _aux_values(flat.aux)) if has_aux else (out, pulled)
+    function = tree.Partial(made, *linear.captured)
+    return (out, function, _aux_values(flat.aux)) if has_aux else (out, function)
 
 
-class _Pushforward:
+class _Pushforward(_LinearFunction):
     """The function that linearize returns: tangents of the arguments to tangents of the result."""
-
-    def __init__(self, linear: LinearMap, in_types, in_tree, out_types, out_tree, name: str):
-        self.program, self.captured_count = linear.program, len(linear.captured)
-        self.in_nonzero, self.out_nonzero = linear.in_nonzero, linear.out_nonzero
-        self.in_types, self.in_tree = tuple(in_types), in_tree
-        self.out_types, self.out_tree, self.name = tuple(out_types), out_tree, name
 
     def __call__(self, *args: Any) -> Any:
         captured, tangents = args[: self.captured_count], args[self.captured_count :]
@@ -481,22 +483,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     >>> push(1.0)
     Array(6., dtype=float32, weak_type=True)
     """
-    check_callable(fun, "linearize")
-    leaves, structure = tree.flatten(primals)
-    check_arrays(leaves, lambda: tree.leaf_names(primals, "primals"), "linearize")
-    leaves = [_value(x) for x in leaves]
-    flat = _Flat(fun, "linearize", has_aux)
-    nonzero = [type_of(x).dtype in dtypes.INEXACT for x in leaves]
-    name = function_name(fun)
-    ys, linear = linearize_flat(
-        lambda *xs: flat(*structure.unflatten(xs)), leaves, nonzero, name=name
-    )
-    push = _Pushforward(
-        linear, map(type_of, leaves), structure, map(type_of, ys), flat.out_tree, name
-    )
-    out = flat.out_tree.unflatten([_value(y) for y in ys])
-    pushed = tree.Partial(push, *linear.captured)
-    return (out, pushed, _aux_values(flat.aux)) if has_aux else (out, pushed)
+    return _linearized("linearize", fun, primals, has_aux, _Pushforward)
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
