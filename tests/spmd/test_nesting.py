@@ -281,7 +281,10 @@ def test_all_kinds_of_derivatives_of_maps():
     same(jax.jacrev(jax.jacrev(g))(w), jax.hessian(plain)(w), rtol=1e-4)
     same(jax.jacfwd(jax.jacfwd(g))(w), jax.hessian(plain)(w), rtol=1e-4)
     y, push = jax.linearize(g, w)
-    same((y, push(np.float32([1, 2]))), (plain(w), np.float32(jax.grad(plain)(w) @ np.float32([1, 2]))))
+    same(
+        (y, push(np.float32([1, 2]))),
+        (plain(w), np.float32(jax.grad(plain)(w) @ np.float32([1, 2]))),
+    )
     _, pull = jax.vjp(f, w, x)
     gw, gx = pull(jnp.float32(2))
     same(gw, 2 * np.asarray(jax.grad(plain)(w)))
