@@ -2,9 +2,12 @@
 
 import argparse
 import importlib.util
+import signal
+import sys
 from time import perf_counter
 
 from rich.console import Console
+from rich.live import Live
 
 from benchmarks.compare import LIBRARIES, compare
 from benchmarks.registry import GROUPS, load_all
@@ -56,18 +59,22 @@ def main():
     rounds = options.rounds or (2 if options.quick else 5)
     start = perf_counter()
     comparisons = []
-    for number, workload in enumerate(workloads, 1):
-        with console.status(f"{number}/{len(workloads)}  {workload.name}"):
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
+    # The table grows on a terminal; elsewhere it is printed once, and also when stopped half way.
+    with Live(console=console) as live:
+        for number, workload in enumerate(workloads, 1):
+            caption = f"{number}/{len(workloads)}  {workload.name}"
+            live.update(terminal_table(comparisons, caption))
             comparisons.append(compare(workload, libraries, rounds=rounds))
-    console.print(terminal_table(comparisons, libraries))
+            live.update(terminal_table(comparisons))
+            if options.markdown:
+                write_markdown(options.markdown, comparisons)
 
     judged = [comparison.met for comparison in comparisons if comparison.met is not None]
     console.print(
         f"{sum(judged)} of {len(judged)} budgets met; {len(comparisons)} workloads,"
         f" {rounds} rounds, {perf_counter() - start:.0f} s"
     )
-    if options.markdown:
-        write_markdown(options.markdown, comparisons, libraries)
 
 
 if __name__ == "__main__":

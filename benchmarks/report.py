@@ -20,7 +20,7 @@ def quantity(figure, unit):
     return f"{figure / scale:#.3g} {name}".replace(". ", " ")
 
 
-def cells(comparison, libraries):
+def cells(comparison):
     workload = comparison.workload
 
     def figure(library):
@@ -40,8 +40,8 @@ def cells(comparison, libraries):
     )
 
 
-def terminal_table(comparisons, libraries):
-    table = Table(title="plait and JAX, in turn")
+def terminal_table(comparisons, caption=None):
+    table = Table(title="plait and JAX, in turn", caption=caption)
     for head in HEADS:
         if head == "workload":
             table.add_column(head, no_wrap=True)
@@ -52,7 +52,7 @@ def terminal_table(comparisons, libraries):
         if group not in (None, comparison.workload.group):
             table.add_section()
         group = comparison.workload.group
-        name, *figures, met = cells(comparison, libraries)
+        name, *figures, met = cells(comparison)
         colour = {"yes": "green", "no": "red"}.get(met, "")
         failed = [library in comparison.errors for library in ("plait", "jax")]
         for column, error in enumerate(failed):
@@ -62,9 +62,9 @@ def terminal_table(comparisons, libraries):
     return table
 
 
-def markdown_table(comparisons, libraries):
+def markdown_table(comparisons):
     rows = [HEADS, ("---", *["---:"] * (len(HEADS) - 1))]
-    rows += [cells(comparison, libraries) for comparison in comparisons]
+    rows += [cells(comparison) for comparison in comparisons]
     lines = ["| " + " | ".join(text.replace("|", "/") for text in row) + " |" for row in rows]
     return "\n".join(lines)
 
@@ -88,9 +88,9 @@ def machine():
     return f"{cpu}, {cores} cores, Python {platform.python_version()}, {packages}"
 
 
-def write_markdown(path, comparisons, libraries):
+def write_markdown(path, comparisons):
     """Put the table between the marks of an existing file, or into a new one."""
-    text = f"{BEGIN}\n{machine()}.\n\n{markdown_table(comparisons, libraries)}\n{END}"
+    text = f"{BEGIN}\n{machine()}.\n\n{markdown_table(comparisons)}\n{END}"
     path = Path(path)
     old = path.read_text() if path.exists() else ""
     if BEGIN in old and END in old:
