@@ -183,11 +183,17 @@ class While(Region):
     def variance(self, varying, params, analyse):
         cc, bc, carry = cut(varying, params["cond_consts"], params["body_consts"])
         test = frozenset()
+        body = params["body"]
+        # What every round hands on unchanged is the same after any number of rounds.
+        constant = [y is x for x, y in zip(body.inputs[len(bc) :], body.outputs, strict=True)]
         while True:
             # How often the condition itself is computed depends on the condition, too.
             (found,) = analyse(params["cond"], [*cc, *carry], condition=test)
-            results = analyse(params["body"], [*bc, *carry], condition=found)
-            grown = [a.union(b, found) for a, b in zip(carry, results, strict=True)]
+            results = analyse(body, [*bc, *carry], condition=found)
+            grown = [
+                a if same else a.union(b, found)
+                for a, b, same in zip(carry, results, constant, strict=True)
+            ]
             if grown == list(carry) and found == test:
                 return grown
             carry, test = grown, found

@@ -155,8 +155,8 @@ def test_while_varies_as_its_condition_does():
         )
 
     assert over(f, ONE, ONE, ONE, varying=["", "i", ""]) == ["", "i", "i"]
-    assert over(f, ONE, ONE, ONE, varying=["", "", "j"]) == ["j", "j", "j"]
-    assert over(f, ONE, ONE, ONE, varying=["i", "", "j"]) == ["ij", "ij", "ij"]
+    assert over(f, ONE, ONE, ONE, varying=["", "", "j"]) == ["j", "", "j"]
+    assert over(f, ONE, ONE, ONE, varying=["i", "", "j"]) == ["ij", "", "ij"]
 
 
 def test_a_sum_inside_a_loop_ends_the_variation():
