@@ -66,7 +66,17 @@ from plait.transforms.shard_map import shard_map
 from plait.transforms.vmap import vmap
 
 if _TYPE_CHECKING:
-    from plait import debug, experimental, flatten_util, nn, profiler, random, sharding, typing
+    from plait import (
+        ad_checkpoint,
+        debug,
+        experimental,
+        flatten_util,
+        nn,
+        profiler,
+        random,
+        sharding,
+        typing,
+    )
 
 P = PartitionSpec
 jacobian = jacrev
@@ -79,6 +89,7 @@ __version_info__ = (0, 1, 0)
 # Loaded when first used: they cost a third of the import, and many programs need none.
 _LAZY = frozenset(
     (
+        "ad_checkpoint",
         "debug",
         "experimental",
         "flatten_util",

@@ -12,6 +12,7 @@ import types
 STORED = pathlib.Path(__file__).with_name("exports.txt")
 PUBLIC = (
     "plait",
+    "plait.ad_checkpoint",
     "plait.debug",
     "plait.dtypes",
     "plait.errors",
@@ -53,7 +54,8 @@ def _borrowed(value: object) -> bool:
 
 
 def current() -> str:
-    names = [name for module in PUBLIC for name in exported(importlib.import_module(module))]
+    modules = [importlib.import_module(name) for name in PUBLIC]  # all, before any is looked at
+    names = [name for module in modules for name in exported(module)]
     return "".join(f"{name}\n" for name in names)
 
 

@@ -65,17 +65,6 @@ def named_axes(*axes: tuple[Any, int]) -> Iterator[None]:
         context.axes = before
 
 
-@contextlib.contextmanager
-def only_axes(axes: tuple[tuple[Any, int], ...]) -> Iterator[None]:
-    """Replace the axes in scope inside the block."""
-    before = context.axes
-    context.axes = axes
-    try:
-        yield
-    finally:
-        context.axes = before
-
-
 def axis_size(name: Any) -> int:
     """The size of the innermost axis of that name. Raises AxisNameError if none is in scope."""
     for bound, size in reversed(context.axes):

@@ -182,7 +182,13 @@ from plait.ops.special import (
     random_gamma_grad,
     zeta,
 )
-from plait.ops.structure import broadcast_shapes, reduce_sum, reshape, transpose
+from plait.ops.structure import (
+    broadcast_shapes,
+    broadcast_to_rank,
+    reduce_sum,
+    reshape,
+    transpose,
+)
 from plait.ops.window import reduce_window, reduce_window_shape_tuple
 from plait.ops.window_shape import padtype_to_pads
 from plait.regions.checkpoint import optimization_barrier

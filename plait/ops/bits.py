@@ -22,7 +22,7 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.hlo.builder import Value
 from plait.hlo.formula import Term
-from plait.ops.axes import broadcast_in_dim, check_shape
+from plait.ops.axes import broadcast_in_dim
 
 # --- the hash. Source: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3",
 # SC 2011, section 4.2, and its companion library Random123: Threefry-2x32 with 20 rounds.
@@ -86,57 +86,6 @@ def _same_rows(frame: Any, xs: Sequence[Any], mapped: Sequence[bool]) -> list[An
     return out
 
 
-class Threefry2x32(Primitive):
-    """The threefry2x32 hash, element by element: two words of a key and two of a counter give two
-    words of random bits, all uint32. Operands have one shape, or are scalars, which count for every
-    element.
-    """
-
-    name = "threefry2x32"
-    multiple_results = True
-    differentiable = False
-
-    def type(self, k1, k2, x1, x2):
-        given = dict(k1=k1, k2=k2, x1=x1, x2=x2)
-        if any(t.dtype != uint32 for t in given.values()):
-            raise DtypeError("takes uint32 operands", **given)
-        shape = max((t.shape for t in given.values()), key=len)
-        if any(t.shape not in ((), shape) for t in given.values()):
-            raise ShapeError("the operands' shapes differ", **given)
-        return (ArrayType(shape, uint32),) * 2
-
-    def numpy(self, k1, k2, x1, x2):
-        return _hash_arrays((k1, k2), x1, x2)
-
-    def batch(self, frame, xs, mapped):
-        return self.bind(*_same_rows(frame, xs, mapped)), (True, True)
-
-    def lower(self, b, k1, k2, x1, x2):
-        shape = b.result_types[0].shape
-        x1, x2 = (b.broadcast_scalar(x, shape) for x in (x1, x2))
-        if k1.shape != k2.shape:
-            k1, k2 = (b.broadcast_scalar(k, shape) for k in (k1, k2))
-        return _hash_values(b, (k1, k2), x1, x2, range(k1.ndim))
-
-    def samples(self):
-        words = np.array([0, 1, 2**31, 2**32 - 1, 12345, 0x243F6A88], uint32)
-        yield (words, words[::-1].copy(), words * np.uint32(7), words + np.uint32(3)), {}
-        yield (words[3], words[5], words, words[::-1].copy()), {}
-        yield (words[3], words, words[0], words[1]), {}
-        yield (words[3], words[5], words[0], words[1]), {}
-
-
-threefry2x32_p = register(Threefry2x32())
-
-
-def threefry2x32(k1: Any, k2: Any, x1: Any, x2: Any) -> tuple[Any, Any]:
-    """Two words of random bits from two words of a key and two of a counter; all uint32.
-
-    Shapes: equal, or scalar. Raises: DtypeError unless all are uint32; ShapeError.
-    """
-    return threefry2x32_p.bind(k1, k2, x1, x2)
-
-
 # --- keys and their words
 
 
@@ -176,9 +125,6 @@ def seed_words(seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _check_keys(keys: ArrayType) -> None:
     if keys.dtype != KEY_DTYPE:
         raise DtypeError("takes typed random keys", keys=keys, fix="random.wrap_key_data(bits)")
-
-
-_SOME_KEYS = np.array([0, 42 << 32, (1 << 63) + 12345], uint64)
 
 
 class _OnKeys(Primitive):
@@ -368,16 +314,3 @@ random_seed_p = register(RandomSeed())
 random_fold_in_p = register(RandomFoldIn())
 random_split_p = register(RandomSplit())
 random_bits_p = register(RandomBits())
-
-
-def random_bits(keys: Any, *, bit_width: int, shape: Sequence[int]) -> Any:
-    """Random bits from each of an array of typed keys.
-
-    Shapes: keys [*k] -> uint{bit_width}[*k, *shape]. Raises: DtypeError for other operands than
-    typed keys; ArgumentError unless bit_width is 8, 16, 32 or 64.
-    """
-    shape = check_shape(shape, "random_bits")
-    return random_bits_p.bind(keys, shape=shape, bit_width=bit_width)
-
-
-__all__ = ["random_bits", "threefry2x32"]

@@ -27,7 +27,6 @@ from plait.hlo.formula import HloMath, Term, polynomial
 
 _F32, _F64 = dtypes.float32, dtypes.float64
 _I32, _I64, _U64 = dtypes.int32, dtypes.int64, dtypes.uint64
-_TINY = 2.0**-126  # the smallest normal float32
 _SIGN, _INFINITY = -(2**31), 0x7F800000  # the sign bit, and the bits of infinity
 
 

@@ -1,8 +1,7 @@
-"""Iota and the arrays that start a computation: full, eye, tri, delta."""
+"""Iota and the arrays that start a computation: full, eye, tri."""
 
 from __future__ import annotations
 
-import itertools
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from plait.core import dtypes
 from plait.core.primitive import Primitive, register
 from plait.core.types import ArrayType, type_of
 from plait.errors import DtypeError, ShapeError
-from plait.ops.arithmetic import add, convert_element_type, mul
+from plait.ops.arithmetic import add, convert_element_type
 from plait.ops.axes import broadcast_in_dim, check_shape, normalise_axis
 from plait.ops.compare import eq, ge
 
@@ -103,16 +102,4 @@ def _positions(shape: Sequence[int], offset: int) -> tuple[Any, Any]:
     return add(rows, np.asarray(operator.index(offset), dtypes.int32)), columns
 
 
-def delta(dtype: Any, shape: Sequence[int], axes: Sequence[int]) -> Any:
-    """Ones where the positions along all the given axes are equal; shape is that of those axes."""
-    axes = tuple(axes)
-    base = tuple(shape[a] for a in axes)
-    positions = [broadcasted_iota(dtypes.int32, base, k) for k in range(len(base))]
-    same = [eq(a, b) for a, b in itertools.pairwise(positions)]
-    result = same[0]
-    for other in same[1:]:
-        result = mul(result, other)
-    return broadcast_in_dim(convert_element_type(result, dtype), tuple(shape), axes)
-
-
-__all__ = ["broadcasted_iota", "delta", "eye", "full", "full_like", "iota", "tri"]
+__all__ = ["broadcasted_iota", "eye", "full", "full_like", "iota", "tri"]

@@ -12,7 +12,7 @@ import numpy as np
 from plait.config import state
 from plait.core import dtypes
 from plait.core.interpreter import Tracer, leaked
-from plait.core.types import ArrayType, Typed, scalar_type, type_of
+from plait.core.types import ArrayType, Typed, type_of
 from plait.errors import ArgumentTypeError, DonatedError
 from plait.runtime import client, xla
 from plait.runtime.placement import Lanes, OnDevice, Placed, Placement, Sharded, signature
@@ -438,17 +438,11 @@ def canonical_value(x: Any, type_: ArrayType) -> np.ndarray:
     return value.astype(type_.dtype)
 
 
-def scalar_array(x: Any) -> Array:
-    """A weak array from a Python scalar."""
-    return from_host(canonical_value(x, scalar_type(x)), scalar_type(x))
-
-
 __all__ = [
     "Array",
     "Taken",
     "as_array",
     "canonical_value",
     "from_host",
-    "scalar_array",
     "taken_error",
 ]

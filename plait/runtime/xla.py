@@ -156,11 +156,6 @@ def default_memory(device: Device) -> str:
     return device.default_memory().kind
 
 
-def live_bytes(client: Client) -> int:
-    """Bytes of all buffers of the client that are alive (a view counts like its original)."""
-    return sum(nbytes(b) for b in client.live_arrays() if not b.is_deleted())
-
-
 # --- shardings ------------------------------------------------------------------------------------
 
 
@@ -341,15 +336,6 @@ def copy_to(buf: Buffer, device: Device) -> Buffer:
     """
     aval = buf.aval
     return _put(aval, single(device), [buf], [device], True, False, _COPY, True)
-
-
-def copy_to_devices(buf: Buffer, sharding: Sharding) -> Buffer:
-    """The same parts, in the same order, on the devices of another sharding of equal size."""
-    device_list = sharding._internal_device_list
-    (moved,) = _jax.batched_copy_array_to_devices_with_sharding(
-        [buf], [device_list], [sharding], [_REUSE]
-    )
-    return moved
 
 
 def duplicate(buf: Buffer) -> Buffer:
@@ -607,10 +593,6 @@ class Executable:
             code=stats.generated_code_size_in_bytes,
             peak=stats.peak_memory_in_bytes,
         )
-
-    def clone_for(self, device: Device) -> Executable:
-        """The same one-device program on another device, without compiling it again."""
-        return self.clones_for([device])[0]
 
     def clones_for(self, devices: Sequence[Device]) -> list[Executable]:
         """The same one-device program on each of the devices."""

@@ -395,7 +395,7 @@ def test_iota(dtype):
         creation.iota(np.bool_, 3)
 
 
-def test_full_eye_tri_delta():
+def test_full_eye_tri():
     same(creation.full((2, 3), 7, np.float32), np.full((2, 3), 7, np.float32))
     same(jax.jit(lambda v: creation.full((2,), v))(np.float32(3)), np.full(2, 3, np.float32))
     same(creation.full_like(booleans(3), True), np.ones(3, bool))
@@ -403,9 +403,6 @@ def test_full_eye_tri_delta():
     for offset in (-2, -1, 0, 1, 3):
         same(creation.eye(np.float32, (3, 4), offset), np.eye(3, 4, offset, dtype=np.float32))
         same(creation.tri(np.int32, (3, 4), offset), np.tri(3, 4, offset, dtype=np.int32))
-    want = np.zeros((2, 3, 2))
-    want[[0, 1], :, [0, 1]] = 1
-    same(creation.delta(np.float32, (2, 3, 2), (0, 2)), want.astype(np.float32))
 
 
 def test_complex_pads():

@@ -1,0 +1,6 @@
+"""plait.ad_checkpoint: which values a checkpointed function keeps for its derivative."""
+
+from plait.regions.checkpoint import checkpoint, checkpoint_name, checkpoint_policies
+from plait.regions.checkpoint import checkpoint as remat
+
+__all__ = ["checkpoint", "checkpoint_name", "checkpoint_policies", "remat"]
