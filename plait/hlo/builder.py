@@ -80,7 +80,7 @@ class Builder:
         self.location = self.scope = ""
         self._counter = 0
         self._channels = 0
-        self._constants: dict[Any, Value] = {}
+        self.constants: dict[Any, Value] = {}
 
     # --- names, lines, locations
 
@@ -156,7 +156,7 @@ class Builder:
     ) -> str:
         """The text of a region: `body` gets its arguments and returns its results."""
         outer, self.lines = self.lines, []
-        constants, self._constants = self._constants, dict(self._constants)
+        constants, self.constants = self.constants, dict(self.constants)
         order = self.order
         try:
             args = [self.fresh(t) for t in types]
@@ -168,7 +168,7 @@ class Builder:
             block = f"^bb0({head}):\n" if args else "^bb0:\n"
             return "{\n" + block + "\n".join(self.lines) + "\n}"
         finally:
-            self.lines, self._constants, self.order = outer, constants, order
+            self.lines, self.constants, self.order = outer, constants, order
 
     # --- constants and shapes
 
@@ -179,12 +179,12 @@ class Builder:
         value = value.astype(dtypes.storage(dtype))
         type_ = ArrayType(value.shape, dtype)
         key = (type_, value.tobytes()) if value.size <= 16 else None
-        if key is not None and key in self._constants:
-            return self._constants[key]
+        if key is not None and key in self.constants:
+            return self.constants[key]
         attributes = f"value = {dense(value, dtype)} : {tensor(type_)}"
         (out,) = self.emit("stablehlo.constant", (), (type_,), attributes)
         if key is not None:
-            self._constants[key] = out
+            self.constants[key] = out
         return out
 
     def full(self, shape: Sequence[int], value: Any, dtype: Any) -> Value:
@@ -193,9 +193,9 @@ class Builder:
         scalar_value = np.asarray(value).astype(dtypes.storage(dtype))
         attributes = f"value = {dense(scalar_value.reshape(1), dtype)} : {tensor(type_)}"
         key = (type_, "splat", scalar_value.tobytes())
-        if key not in self._constants:
-            self._constants[key] = self.emit("stablehlo.constant", (), (type_,), attributes)[0]
-        return self._constants[key]
+        if key not in self.constants:
+            self.constants[key] = self.emit("stablehlo.constant", (), (type_,), attributes)[0]
+        return self.constants[key]
 
     def full_like(self, x: Value, value: Any) -> Value:
         return self.full(x.shape, value, x.dtype)
@@ -431,7 +431,7 @@ class Builder:
         result is read at shifted positions must stand alone. `body` sees its arguments only.
         """
         outer, self.lines = self.lines, []
-        constants, self._constants = self._constants, {}
+        constants, self.constants = self.constants, {}
         args = [self.fresh(x.type) for x in xs]
         results = list(body(*args))
         head = ", ".join(f"{a.name}: {tensor(a.type)}" for a in args)
@@ -440,7 +440,7 @@ class Builder:
         lines = "\n".join([*self.lines, f'"func.return"({names}) : ({types}) -> ()'])
         name = f"isolated_{len(self.functions)}_{self.fresh_name()[1:]}"
         self.functions.append(f"func.func private @{name}({head}) -> ({types}) {{\n{lines}\n}}")
-        self.lines, self._constants = outer, constants
+        self.lines, self.constants = outer, constants
         return self.emit(
             "func.call",
             xs,
@@ -610,9 +610,9 @@ class Builder:
 
     def _manual(self, xs, blocks, results, shardings, body) -> tuple[Value, ...]:
         # Its region sees nothing from outside, constants neither.
-        constants, self._constants = self._constants, {}
+        constants, self.constants = self.constants, {}
         text = self.region(blocks, body, terminator="sdy.return")
-        self._constants = constants
+        self.constants = constants
         # The pretty form: the attributes' generic spelling differs between versions.
         _, _, rest = text.partition("^bb0")
         args, _, lines = rest.partition(":\n") if not blocks else rest.partition("):\n")

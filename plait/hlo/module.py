@@ -71,7 +71,7 @@ def function_text(
 ) -> str:
     """One func.func."""
     outer, b.lines = b.lines, []
-    constants, b._constants = b._constants, {}
+    constants, b.constants = b.constants, {}
     location, b.location = b.location, ""
     scope, b.scope = b.scope, ""
     order = b.order
@@ -112,7 +112,7 @@ def function_text(
         body = "\n".join([*b.lines, end])
         return f"func.func {visibility} @{name}({head}) -> ({outs}) {{\n{body}\n}}"
     finally:
-        b.lines, b._constants, b.location = outer, constants, location
+        b.lines, b.constants, b.location = outer, constants, location
         b.scope, b.order = scope, order
 
 

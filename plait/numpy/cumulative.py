@@ -12,7 +12,7 @@ from plait.errors import ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.manipulation import concatenate, ravel
 from plait.numpy.promotion import astype, axis_in, out_is_none, to_dtype, value
-from plait.numpy.reduction import _wide_integer
+from plait.numpy.reduction import wide_integer
 from plait.ops import axes as ops
 from plait.ops import cumulative
 
@@ -82,7 +82,7 @@ def _array_api(
             raise ShapeError("needs an axis for arrays of several", op=op, x=x)
         axis = 0
     axis = axis_in(axis, x.ndim, op)
-    y = _running(op, run, x, axis, _wide_integer(x.dtype) if dtype is None else dtype, None)
+    y = _running(op, run, x, axis, wide_integer(x.dtype) if dtype is None else dtype, None)
     if not include_initial:
         return y
     shape = (*y.shape[:axis], 1, *y.shape[axis + 1 :])

@@ -220,13 +220,14 @@ def _dynamic_block(x: Any, index: Index, wrap: bool, negative: bool) -> Any:
             position = entry.position % n if wrap else clamped(entry, n)
             starts.append(_place(position, n))
         else:
-            starts.append(_start(entry.array, n, "wrap" if wrap else None, negative))
+            starts.append(usual_positions(entry.array, n, "wrap" if wrap else None, negative))
         sizes.append(1)
     x = dynamic_slice_p.bind(x, *starts, sizes=tuple(sizes))
     return ops.reshape(x, final_shape(index, kept, None))
 
 
-def _start(positions: Any, n: int, mode: str | None, negative: bool) -> Any:
+def usual_positions(positions: Any, n: int, mode: str | None, negative: bool) -> Any:
+    """Positions on an axis of size n, counted from its start where they may be otherwise."""
     return normalise(positions, n, mode) if negative or mode else positions
 
 
@@ -265,12 +266,15 @@ def _gather(
         x = _only_ranges(x, tuple(ranges))
     shape = x.type.shape
     axes = tuple(positions)
-    inside = all(_known_inside(p, shape[k]) or wrap for k, p in positions.items())
+    inside = all(known_inside(p, shape[k]) or wrap for k, p in positions.items())
     group = broadcast_shapes(*(tuple(p.shape) for p in positions.values()))
     if math.prod(group) and any(shape[k] == 0 for k in axes) and mode is not FILL:
         _check_not_empty(0)
     indices = index_vectors(
-        [_start(p, shape[k], "wrap" if wrap else None, negative) for k, p in positions.items()],
+        [
+            usual_positions(p, shape[k], "wrap" if wrap else None, negative)
+            for k, p in positions.items()
+        ],
         group,
     )
     kept = {k: shape[k] for k, e in enumerate(index.entries) if type(e) is Range}
@@ -313,7 +317,8 @@ def _filled(shape: tuple[int, ...], fill_value: Any, dtype: Any) -> Any:
     return ops.broadcast_to(constant(np.asarray(number).astype(dtypes.storage(dtype))), shape)
 
 
-def _known_inside(positions: Any, n: int) -> bool:
+def known_inside(positions: Any, n: int) -> bool:
+    """Whether positions are known now, and all of them lie on an axis of size n."""
     if not isinstance(positions, np.ndarray):
         return False
     return not positions.size or (positions.min() >= -n and positions.max() < n)

@@ -39,7 +39,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 def _sum_of_squares(x: Any, axes: Any, keepdims: bool) -> Any:
-    return reduction.sum(reduction._squared_size(x), axes, keepdims=keepdims)
+    return reduction.sum(reduction.squared_size(x), axes, keepdims=keepdims)
 
 
 def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:

@@ -34,7 +34,7 @@ from plait.ops.arithmetic import div, mul
 from plait.ops.axes import broadcast_to, reduce_sum_p, reshape
 
 
-def _wide_integer(dtype: Any) -> Any:
+def wide_integer(dtype: Any) -> Any:
     """The dtype of sums: the default integer for booleans and smaller integers."""
     if dtype in BOOL:
         return dtypes.default_int()
@@ -62,7 +62,7 @@ def _strong(y: Any) -> Any:
 def _masked(op: str, x: Any, mask: Any, identity: Any) -> Any:
     if mask is None:
         return x
-    mask = ufuncs._to_bool(op, mask)
+    mask = ufuncs.to_bool(op, mask)
     shape = broadcast_shapes(x.shape, type_of(mask).shape)
     return select(mask, x if x.shape == shape else broadcast_to(x, shape), identity)
 
@@ -91,7 +91,7 @@ def sum(
     x = value("sum", a)
     chosen = to_dtype(dtype) if dtype is not None else x.dtype
     if dtype is None and (promote_integers or x.dtype in BOOL):
-        chosen = _wide_integer(x.dtype)
+        chosen = wide_integer(x.dtype)
     axes = axes_in(axis, x.ndim, "sum")
     x = _masked("sum", astype(x, chosen), where, np.zeros((), chosen))
     y = reduce_sum_p.bind(x, axes=tuple(sorted(axes))) if axes else x
@@ -114,7 +114,7 @@ def prod(
     x = value("prod", a)
     chosen = to_dtype(dtype) if dtype is not None else x.dtype
     if dtype is None and (promote_integers or x.dtype in BOOL):
-        chosen = _wide_integer(x.dtype)
+        chosen = wide_integer(x.dtype)
     axes = axes_in(axis, x.ndim, "prod")
     work = dtypes.float32 if _half(chosen) else chosen
     x = _masked("prod", astype(x, work), where, np.ones((), work))
@@ -203,7 +203,7 @@ def _logic(
     op: str, reduce: Any, a: Any, axis: Any, out: Any, keepdims: bool, where: Any, identity: Any
 ) -> Any:
     out_is_none(op, out)
-    x = value(op, ufuncs._to_bool(op, a))
+    x = value(op, ufuncs.to_bool(op, a))
     axes = axes_in(axis, x.ndim, op)
     x = _masked(op, x, where, identity)
     return _keep(reduce(x, axes) if axes else x, x.shape, axes, keepdims)
@@ -211,7 +211,7 @@ def _logic(
 
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements along axes are nonzero."""
-    return sum(ufuncs._to_bool("count_nonzero", a), axis, dtypes.default_int(), None, keepdims)
+    return sum(ufuncs.to_bool("count_nonzero", a), axis, dtypes.default_int(), None, keepdims)
 
 
 # --- positions
@@ -264,7 +264,7 @@ def _count(op: str, x: Any, axes: tuple[int, ...], mask: Any, dtype: Any) -> Any
     """The number of elements along axes that a mask picks: a Python number without a mask."""
     if mask is None:
         return _size(x.shape, axes)
-    mask = broadcast_to(value(op, ufuncs._to_bool(op, mask)), x.shape)
+    mask = broadcast_to(value(op, ufuncs.to_bool(op, mask)), x.shape)
     return sum(mask, axes, dtype)
 
 
@@ -392,7 +392,7 @@ def _variance(
     real = dtypes.real_of(work)
     middle = mean(x, axes, keepdims=True, where=where) if mean_given is None else mean_given
     distance = ufuncs.subtract(x, middle)
-    squared = _squared_size(distance)
+    squared = squared_size(distance)
     count = _count(op, x, axes, where, real)
     total = sum(squared, axes, where=where)
     divisor = ufuncs.subtract(count, ddof) if not isinstance(count, int) else count - ddof
@@ -407,7 +407,8 @@ def _variance(
     return _keep(astype(y, final), x.shape, axes, keepdims)
 
 
-def _squared_size(x: Any) -> Any:
+def squared_size(x: Any) -> Any:
+    """|x|², element by element."""
     if x.dtype in COMPLEX:
         parts = ufuncs.real(x), ufuncs.imag(x)
         return ufuncs.add(*(ufuncs.square(p) for p in parts))

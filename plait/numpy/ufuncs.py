@@ -377,7 +377,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 # --- logic and bits
 
 
-def _to_bool(op: str, x: Any, position: int = 0) -> Any:
+def to_bool(op: str, x: Any, position: int = 0) -> Any:
+    """Whether each element is not 0; booleans as they are."""
     x = operand(op, x, position)
     dtype = type_of(x).dtype
     return x if dtype in BOOL else compare.ne.bind(x, number_like(x, 0))
@@ -399,12 +400,12 @@ def logical_xor(x: Any, y: Any, /) -> Any:
 
 
 def _logical(name: str, op: Any, x: Any, y: Any) -> Any:
-    return combine(op, name, _to_bool(name, x), _to_bool(name, y, 1))
+    return combine(op, name, to_bool(name, x), to_bool(name, y, 1))
 
 
 def logical_not(x: Any, /) -> Any:
     """Whether x is zero, element by element."""
-    return compare.bitwise_not(_to_bool("logical_not", x))
+    return compare.bitwise_not(to_bool("logical_not", x))
 
 
 def bitwise_and(x: Any, y: Any, /) -> Any:
@@ -716,7 +717,7 @@ def where(
         raise ArgumentError("takes both x and y, or neither", op="where")
     if size is not None or fill_value is not None:
         raise ArgumentError("size and fill_value go with the condition alone", op="where")
-    condition = _to_bool("where", condition)
+    condition = to_bool("where", condition)
     x, y = promote("where", (operand("where", x, 1), operand("where", y, 2)))
     shapes = type_of(condition).shape, type_of(x).shape, type_of(y).shape
     shape = broadcast_shapes(*shapes)

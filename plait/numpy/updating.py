@@ -358,8 +358,10 @@ def _scatter(
     batch = tuple(plan.batch)
     inside, parts = True, []
     for k, (positions, along) in zip(plan.axes, plan.parts, strict=True):
-        inside = inside and (wrap or indexing._known_inside(positions, shape[k]))
-        positions = indexing._start(positions, shape[k], "wrap" if wrap else None, negative)
+        inside = inside and (wrap or indexing.known_inside(positions, shape[k]))
+        positions = indexing.usual_positions(
+            positions, shape[k], "wrap" if wrap else None, negative
+        )
         sizes = [1] * len(batch)
         for axis, n in zip(along, type_of(positions).shape, strict=True):
             sizes[axis] = n
@@ -445,7 +447,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
     _not_in_place("place", inplace)
     arr, vals = value("place", arr), value("place", vals, 2)
-    mask = value("place", ufuncs._to_bool("place", mask, 1))
+    mask = value("place", ufuncs.to_bool("place", mask, 1))
     if mask.size != arr.size:
         raise ShapeError("the mask needs as many elements as arr", op="place", arr=arr, mask=mask)
     if not vals.size:

@@ -188,8 +188,8 @@ convert_p = register(ConvertElementType())
 def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) -> Any:
     """operand in another dtype (narrowed to 32 bits unless enable_x64 is on).
 
-    Floats become integers by rounding towards zero, saturating at the ends, NaN becoming 0; anything
-    becomes bool by comparing with 0; complex numbers lose their imaginary part.
+    Floats become integers by rounding towards zero, saturating at the ends, NaN becoming 0;
+    anything becomes bool by comparing with 0; complex numbers lose their imaginary part.
     """
     have = type_of(operand)
     dtype = dtypes.canonical(dtypes.as_dtype(new_dtype))
@@ -323,4 +323,3 @@ def integer_pow(x: Any, y: int) -> Any:
 def square(x: Any) -> Any:
     """x * x."""
     return integer_pow(x, 2)
-

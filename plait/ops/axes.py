@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from plait.core import dtypes
-from plait.core.primitive import Linear, _zeros, register
+from plait.core.primitive import Linear, register, zeros_hook
+from plait.core.sample import real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError, OutOfRangeError, ShapeError
-from plait.core.sample import real
 
 
 def normalise_axis(axis: Any, ndim: int, op: str | None = None) -> int:
@@ -63,7 +64,7 @@ def check_shape(shape: Any, op: str | None = None) -> tuple[int, ...]:
 
 
 class BroadcastInDim(Linear):
-    """Repeat x along new axes and axes of size 1: axis k of x becomes axis dims[k] of the result."""
+    """Repeat x along new axes and axes of size 1: axis k of x is axis dims[k] of the result."""
 
     name = "broadcast_in_dim"
 
@@ -72,7 +73,7 @@ class BroadcastInDim(Linear):
             not 0 <= d < len(shape) or x.shape[k] not in (1, shape[d]) for k, d in enumerate(dims)
         ):
             raise ShapeError("x does not broadcast to this shape", x=x, shape=shape, dims=dims)
-        if any(a >= b for a, b in zip(dims, dims[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(dims)):
             raise ShapeError("dims must increase", x=x, dims=dims)
         return x.with_shape(shape)
 
@@ -106,9 +107,7 @@ class BroadcastInDim(Linear):
 broadcast_in_dim_p = register(BroadcastInDim())
 
 
-def broadcast_in_dim(
-    x: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]
-) -> Any:
+def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
     """Repeat x to a shape: axis k of x becomes axis broadcast_dimensions[k]. Raises ShapeError."""
     shape, dims = tuple(shape), tuple(broadcast_dimensions)
     if shape == type_of(x).shape:
@@ -138,7 +137,7 @@ def _zeros_of(type: ArrayType) -> Any:
     return zero if not type.shape else broadcast_in_dim_p.bind(zero, shape=type.shape, dims=())
 
 
-_zeros.append(_zeros_of)
+zeros_hook.append(_zeros_of)
 
 
 class ReduceSum(Linear):

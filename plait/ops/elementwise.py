@@ -51,7 +51,7 @@ class Elementwise(Primitive):
         transpose: Callable[..., Sequence[Any]] | None = None,
         samples: Iterable[Any] = (),
     ):
-        self.name = self.__name__ = name  # type: ignore[misc]
+        self.name = self.__name__ = name
         self.__doc__ = doc
         self.operands = tuple(operands)
         one_set = isinstance(accepts, frozenset)
@@ -68,7 +68,7 @@ class Elementwise(Primitive):
                 f"takes {len(self.operands)} operands, {len(xs)} were given", op=self.name
             )
         if self.one_dtype and any(type(x) in _PYTHON_SCALARS for x in xs):
-            xs = self._typed_scalars(xs)
+            return self.bind(*self._typed_scalars(xs))
         return self.bind(*xs)
 
     def _typed_scalars(self, xs: Sequence[Any]) -> Sequence[Any]:
@@ -76,9 +76,12 @@ class Elementwise(Primitive):
         if not others:
             types = [type_of(x) for x in xs]
             dtype, _ = dtypes.promote(*((t.dtype, t.weak_type) for t in types))
-            return [x if t.dtype == dtype else np.asarray(x, dtype) for x, t in zip(xs, types, strict=True)]
+            return [
+                x if t.dtype == dtype else np.asarray(x, dtype)
+                for x, t in zip(xs, types, strict=True)
+            ]
         dtype = others[0].dtype
-        return [_scalar(x, dtype, self.name) if type(x) in _PYTHON_SCALARS else x for x in xs]
+        return [typed_scalar(x, dtype, self.name) if type(x) in _PYTHON_SCALARS else x for x in xs]
 
     def type(self, *types: ArrayType) -> ArrayType:
         first = types[0]
@@ -176,7 +179,7 @@ def _sum(a: Any, b: Any) -> Any:
     return add(a, b)
 
 
-def _scalar(x: Any, dtype: Any, op: str) -> np.ndarray:
+def typed_scalar(x: Any, dtype: Any, op: str) -> np.ndarray:
     """A Python scalar in the dtype of the operand it meets; never one that cannot hold it."""
     if isinstance(x, int) and not isinstance(x, bool):
         dtypes.check_fits(x, dtype, op=op)
@@ -207,7 +210,8 @@ def unary(
     samples: Iterable[Any] = (),
 ) -> Elementwise:
     """Register an op of one operand. jvp(y, x, t) -> tangent; transpose(ct) -> cotangent; samples
-    are arrays."""
+    are arrays.
+    """
     return register(
         Elementwise(
             name,
@@ -239,7 +243,8 @@ def binary(
     samples: Iterable[Any] = (),
 ) -> Elementwise:
     """Register an op of two operands. jvp holds two rules (y, a, b, t) -> tangent; transpose
-    (ct, a, b) -> (cotangent or None, cotangent or None); samples are pairs of arrays."""
+    (ct, a, b) -> (cotangent or None, cotangent or None); samples are pairs of arrays.
+    """
     return register(
         Elementwise(
             name,

@@ -29,7 +29,7 @@ from plait.ops.axes import (
     reduce_sum,
     reshape,
 )
-from plait.ops.elementwise import _scalar
+from plait.ops.elementwise import typed_scalar
 from plait.ops.slices import concatenate, slice_in_dim
 
 
@@ -602,7 +602,7 @@ def monoid_of(program: Program) -> str | None:
 
 def scalar_like(init: Any, dtype: Any, op: str) -> Any:
     """A Python number as a scalar of a dtype; arrays as they are."""
-    return _scalar(init, dtype, op) if isinstance(init, bool | int | float | complex) else init
+    return typed_scalar(init, dtype, op) if isinstance(init, bool | int | float | complex) else init
 
 
 def is_identity(init: Any, identity: np.ndarray) -> bool:
