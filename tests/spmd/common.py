@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import plait as jax
-from plait.runtime import xla
+from plait.runtime import client, xla
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 
@@ -61,6 +61,12 @@ def counted_compilations() -> Iterator[list[str]]:
         yield texts
     finally:
         xla.compile = original
+
+
+def live_bytes() -> int:
+    """Bytes of all buffers on the devices."""
+    bufs = client.backend().live_arrays()
+    return sum(xla.nbytes(b) for b in bufs if not xla.is_deleted(b))
 
 
 def child(
