@@ -199,6 +199,20 @@ class NamedSharding(Sharding):
         _names_used[lowered] = self
         return lowered
 
+    def lowered_for(self, shape: Sequence[int], op: str) -> xla.Sharding:
+        """`lowered`, for an array of a shape. Raises ShapeError if an axis does not divide."""
+        lowered = self.lowered(len(shape))
+        for d, (size, n) in enumerate(zip(shape, lowered.tiling.parts, strict=False)):
+            if size % n:
+                raise ShapeError(
+                    f"axis {d} has size {size}, which does not divide into {n} parts",
+                    op=op,
+                    shape=tuple(shape),
+                    sharding=self.spec,
+                    fix="pad the axis, or leave it whole (None) in the spec",
+                )
+        return lowered
+
     def parts(self, shape):
         sharding = self.lowered(len(shape))
         return [(d, sharding.index(k, tuple(shape))) for k, d in enumerate(sharding.devices)]

@@ -55,7 +55,10 @@ def device_put(
         for d in flat:
             if not _is_target(d):
                 raise ArgumentTypeError(
-                    "device is a device, a sharding, or a list of devices", op="device_put", got=d
+                    "device is a device, a sharding, or a list of devices",
+                    op="device_put",
+                    got=d,
+                    fix="plait.devices()[k], or NamedSharding(mesh, PartitionSpec(...))",
                 )
         if len(flat) == 1 and shape.num_nodes == 1:
             targets = flat * len(leaves)
@@ -88,7 +91,7 @@ def put_one(x: Any, target: Any) -> Array:
     if _is_device(target):
         return _on_device(x, target)
     if isinstance(target, NamedSharding):
-        return _sharded(x, target.lowered(type_of(x).ndim))
+        return _sharded(x, target.lowered_for(type_of(x).shape, "device_put"))
     return spread(x, target)
 
 

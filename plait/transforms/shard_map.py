@@ -336,6 +336,11 @@ def constrain_leaf(x: Any, sharding: Any, op: str) -> Any:
     """One array with a sharding (None leaves it alone)."""
     if sharding is None or isinstance(sharding, SingleDeviceSharding):
         return x
+    _check_named(sharding, op)
+    return constrain(x, sharding.lowered_for(type_of(x).shape, op))
+
+
+def _check_named(sharding: Any, op: str) -> None:
     if not isinstance(sharding, NamedSharding):
         raise ArgumentTypeError(
             "a NamedSharding is needed",
@@ -343,18 +348,6 @@ def constrain_leaf(x: Any, sharding: Any, op: str) -> Any:
             got=sharding,
             fix="NamedSharding(mesh, PartitionSpec(...))",
         )
-    t = type_of(x)
-    lowered = sharding.lowered(t.ndim)
-    parts = lowered.tiling.parts
-    for d, (size, n) in enumerate(zip(t.shape, parts, strict=False)):
-        if size % n:
-            raise ShapeError(
-                f"axis {d} has size {size}, which does not divide into {n} parts",
-                op=op,
-                array=t,
-                sharding=sharding.spec,
-            )
-    return constrain(x, lowered)
 
 
 def with_sharding_constraint(x: Any, shardings: Any) -> Any:
@@ -369,6 +362,10 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         if isinstance(leaf, Tracer):
             out.append(constrain_leaf(leaf, sharding, "with_sharding_constraint"))
         else:
+            if isinstance(sharding, NamedSharding):
+                sharding.lowered_for(type_of(leaf).shape, "with_sharding_constraint")
+            elif sharding is not None and not isinstance(sharding, SingleDeviceSharding):
+                _check_named(sharding, "with_sharding_constraint")
             out.append(device_put(leaf, sharding))
     return structure.unflatten(out)
 
