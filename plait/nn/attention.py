@@ -131,7 +131,7 @@ def dot_product_attention(
         )
     operands = {"query": query, "key": key, "value": value}
     operands = {name: array(op, name, x) for name, x in operands.items()}
-    types = {name: type_of(x) for name, x in operands.items()}
+    types: dict[str, Any] = {name: type_of(x) for name, x in operands.items()}
     if any(t.ndim not in (3, 4) for t in types.values()):
         raise ShapeError("the operands have three axes, or four with a batch", op=op, **types)
     shape = types["query"].shape
@@ -175,7 +175,7 @@ def _with_batch(x: Any) -> Any:
 
 
 def _check_operands(
-    op: str, given: dict[str, ArrayType], query: ArrayType, key: ArrayType, value: ArrayType
+    op: str, given: dict[str, Any], query: ArrayType, key: ArrayType, value: ArrayType
 ) -> None:
     if key.shape != value.shape:
         raise ShapeError("key and value have one shape", op=op, **given)

@@ -188,7 +188,7 @@ def nest(
 
 
 def split_dims(levels: Sequence[Level], flags: Sequence[bool]) -> list[tuple[int, ...]]:
-    """The mesh axes that split the leading dimensions of a value, which is mapped over some levels."""
+    """The mesh axes that split the leading dimensions of a value mapped over some levels."""
     return [level.plan.positions for level, m in zip(levels, flags, strict=True) if m]
 
 

@@ -71,7 +71,7 @@ def device_put(
     for leaf, target in zip(leaves, targets, strict=True):
         if not is_array(leaf):
             raise ArgumentTypeError("is not an array", op="device_put", value=leaf)
-        y = leaf if isinstance(leaf, Tracer) else put_one(leaf, target)
+        y: Any = leaf if isinstance(leaf, Tracer) else put_one(leaf, target)
         if may_alias is False and type(leaf) is Array and y.buf is leaf.buf:
             y = Array(xla.duplicate(leaf._live()), y.type, y.sig)
         out.append(y)

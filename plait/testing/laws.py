@@ -468,8 +468,8 @@ def check_op(
                     LAWS[law](case)
         with override(enable_x64=False):
             narrower = single(case)
-            for law in SINGLE if narrower is not None else ():
-                if law not in except_laws:
+            for law in SINGLE:
+                if narrower is not None and law not in except_laws:
                     LAWS[law](narrower)
 
 

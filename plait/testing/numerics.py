@@ -132,7 +132,7 @@ def pairing(cts: Sequence[Any], ts: Sequence[Any]) -> tuple[float, float]:
     total = scale = 0.0
     for ct, t in zip(cts, ts, strict=True):
         if ct is not None and t is not None:
-            product = _precise(ct) * _precise(t)
+            product: Any = _precise(ct) * _precise(t)
             total += float(np.sum(product.real))
             scale += float(np.sum(np.abs(product)))
     return total, scale
@@ -183,15 +183,12 @@ def _check(f, primals, order, modes, precision, done: str) -> None:
     for mode in modes:
         name = f"{mode} of {done}" if done else mode
         if mode == "fwd":
-            derived = lambda *xs: _inexact(jvp(f, tuple(xs), tuple(ts))[1])  # noqa: E731
+            derived = _pushed(f, ts)
             wanted = [s for s, y in zip(slopes, ys, strict=True) if y.dtype in dtypes.INEXACT]
             assert_close(derived(*primals), wanted, rtol=rtol, atol=atol, message=name)
         elif mode == "rev":
             cts = [direction(y, 5 * level + k + 1) for k, y in enumerate(ys)]
-
-            def derived(*xs: Any, cts: Any = cts) -> list[Any]:
-                return list(vjp(f, *xs)[1]([_cotangent(c) for c in cts]))
-
+            derived = _pulled(f, cts)
             pushed, scale = pairing(cts, slopes)
             pulled, _ = pairing(derived(*primals), ts)
             if not abs(pushed - pulled) <= atol + rtol * scale:
@@ -203,8 +200,15 @@ def _check(f, primals, order, modes, precision, done: str) -> None:
         _check(derived, primals, order - 1, modes, precision, name)
 
 
-def _inexact(ts: Sequence[Any]) -> list[Any]:
-    return [t for t in ts if t.dtype in dtypes.INEXACT]
+def _pushed(f: Callable[..., Any], ts: Sequence[Any]) -> Callable[..., list[Any]]:
+    def derived(*xs: Any) -> list[Any]:
+        return [t for t in jvp(f, xs, tuple(ts))[1] if t.dtype in dtypes.INEXACT]
+
+    return derived
+
+
+def _pulled(f: Callable[..., Any], cts: Sequence[Any]) -> Callable[..., list[Any]]:
+    return lambda *xs: list(vjp(f, *xs)[1]([_cotangent(c) for c in cts]))
 
 
 def _cotangent(ct: np.ndarray) -> np.ndarray:

@@ -430,7 +430,7 @@ def _linearized(
     fun: Callable[..., Any],
     primals: tuple[Any, ...],
     has_aux: bool,
-    kind: Callable[..., _LinearFunction],
+    kind: Callable[..., Callable[..., Any]],
 ) -> Any:
     """What vjp and linearize return: fun(*primals) and a linear function (and aux)."""
     check_callable(fun, op)
