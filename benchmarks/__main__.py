@@ -70,6 +70,7 @@ def main():
             if options.markdown:
                 write_markdown(options.markdown, comparisons)
 
+    console.print()
     judged = [comparison.met for comparison in comparisons if comparison.met is not None]
     console.print(
         f"{sum(judged)} of {len(judged)} budgets met; {len(comparisons)} workloads,"
