@@ -13,8 +13,8 @@ LIBRARIES = ("plait", "jax")
 DEVICES = 2
 NOISE = 0.03  # JAX against itself comes out between 0.97 and 1.03; a budget is judged within that
 
-# Each library sees this many CPU devices, and neither finds compiled programs of an earlier run. Both
-# may keep Python's byte code: an installed package has it, a checkout gets it at the first import.
+# Each library sees this many CPU devices, and neither finds compiled programs of an earlier run.
+# Both may keep Python's byte code: an installed package has it, a checkout gets it when imported.
 SETTINGS = {
     "plait": {"PLAIT_NUM_CPU_DEVICES": str(DEVICES), "PLAIT_PLATFORMS": "cpu"},
     "jax": {
