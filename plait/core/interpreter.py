@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from plait.core.array_methods import ArrayMethods
 from plait.core.context import context
 from plait.core.primitive import Primitive
 from plait.core.source import Source, user_source
-from plait.core.types import ArrayType, Typed
+from plait.core.types import ArrayType
 from plait.errors import (
     PlaitError,
     TracerArrayConversionError,
@@ -42,7 +43,7 @@ class Interpreter:
         return f"{self.transformation} of {self.function}" if self.function else self.transformation
 
 
-class Tracer(Typed):
+class Tracer(ArrayMethods):
     """A value during a transformation. numpy/operators.py gives it the operators of arrays.
 
     Subclasses define `interpreter` and `type`; `concrete` returns the number behind the tracer, or

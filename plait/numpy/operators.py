@@ -356,9 +356,6 @@ def attach(cls: type) -> None:
     for name, getter in _PROPERTIES.items():
         if name not in own:
             setattr(cls, name, property(getter))
-    # NumPy's arrays leave `ndarray + x` to the operators of x.
-    if "__array_priority__" not in own:
-        setattr(cls, "__array_priority__", 100)  # noqa: B010 (as a type, cls has no such attribute)
 
 
 attach(Tracer)

@@ -11,8 +11,9 @@ import numpy as np
 
 from plait.config import state
 from plait.core import dtypes
+from plait.core.array_methods import ArrayMethods
 from plait.core.interpreter import Tracer, leaked
-from plait.core.types import ArrayType, Typed, type_of
+from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError, DonatedError
 from plait.runtime import client, xla
 from plait.runtime.placement import Lanes, OnDevice, Placed, Placement, Sharded, signature
@@ -34,7 +35,7 @@ class _ArrayMeta(type):
         return type(instance) is Array or isinstance(instance, Tracer)
 
 
-class Array(Typed, metaclass=_ArrayMeta):
+class Array(ArrayMethods, metaclass=_ArrayMeta):
     """An array on one or several devices. Values never change; `x.at[i].set(v)` makes a new array.
 
     Made by plait's functions (`plait.numpy.array`, `device_put`, results of computations), not by
@@ -42,8 +43,6 @@ class Array(Typed, metaclass=_ArrayMeta):
     """
 
     __slots__ = ("__weakref__", "buf", "sig", "type")
-    # NumPy leaves `ndarray + Array` to Array's operators.
-    __array_priority__ = 100
     buf: Any
     sig: ArrayType | Placed
 

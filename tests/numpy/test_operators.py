@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import operator
 
 import numpy as np
@@ -9,7 +11,9 @@ import pytest
 
 import plait
 import plait.numpy as jnp
+from plait.core import array_methods
 from plait.errors import ArgumentTypeError, ShapeError
+from plait.numpy import operators
 from tests.numpy.common import (
     assert_same,
     bools,
@@ -211,3 +215,18 @@ def test_one_op_a_sum():
     assert program.count("=") - program.count("=>") == 4
     assert "broadcast" not in program
     assert "convert" not in program
+
+
+def test_type_checkers_are_told_the_methods_that_arrays_have():
+    told = {}
+    for node in ast.walk(ast.parse(inspect.getsource(array_methods))):
+        if isinstance(node, ast.FunctionDef):
+            a = node.args
+            told[node.name] = [x.arg for x in (*a.posonlyargs, *a.args, *a.kwonlyargs)][1:]
+    attached = {**operators._OPERATORS, **operators._METHODS, **operators._PROPERTIES}
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    have = {}
+    for name, function in attached.items():
+        _, *parameters = inspect.signature(function).parameters.values()
+        have[name] = [p.name for p in parameters if p.kind not in several]
+    assert told == have
