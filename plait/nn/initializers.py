@@ -20,7 +20,7 @@ from plait.numpy.promotion import shape_of, to_dtype
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.functions import log, sqrt
 from plait.ops.special import erf_inv
-from plait.random.arguments import check_key, flat_sampler, split_key
+from plait.random.arguments import check_key, sampler, split_key
 from plait.random.continuous import truncated_normal as random_truncated_normal
 from plait.random.uniform import normal as random_normal
 from plait.random.uniform import normal_uniforms, uniform_between, unit_floats
@@ -75,7 +75,7 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
 # --- random numbers of a given size
 
 
-@flat_sampler
+@sampler
 def _scaled_normal(key: Any, scale: Any, *, shape: Any, dtype: Any) -> Any:
     # The factor √2 of the inverse error function joins the scale before it meets the numbers.
     root = np.asarray(np.sqrt(2), dtype)
@@ -89,7 +89,7 @@ def _normal(key: Any, shape: Any, dtype: Any, scale: Any) -> Any:
     return _scaled_normal(key, scale, shape=shape_of(shape, "initializer"), dtype=dtype)
 
 
-@flat_sampler
+@sampler
 def _scaled_uniform(key: Any, scale: Any, *, shape: Any, dtype: Any) -> Any:
     ends = (np.asarray(-1.0, dtype), np.ones((), dtype))
     return uniform_between(key, *ends, shape, dtype) * scale
@@ -220,7 +220,7 @@ def _key(key: Any) -> Any:
     return check_key("variance_scaling", key)
 
 
-@flat_sampler
+@sampler
 def _complex_uniform(key: Any, *, shape: Any, dtype: Any) -> Any:
     """Spread evenly over the circle of radius √2, which has variance 1."""
     radius_key, angle_key = split_key(key)
@@ -228,7 +228,7 @@ def _complex_uniform(key: Any, *, shape: Any, dtype: Any) -> Any:
     return _on_circle(angle_key, radius, shape, dtype)
 
 
-@flat_sampler
+@sampler
 def _complex_truncated(key: Any, *, shape: Any, dtype: Any) -> Any:
     """Complex normal numbers in the circle of radius 2."""
     radius_key, angle_key = split_key(key)

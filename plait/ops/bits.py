@@ -230,8 +230,9 @@ class RandomFoldIn(Primitive):
 
 
 def _computed(b: Any, *xs: Value) -> Sequence[Value]:
-    """Values computed at this point, and not anew in everything that uses them: the hash of a hash
-    of a hash in one loop costs XLA's compiler minutes.
+    """Values computed at this point, and not anew in everything that uses them.
+
+    That would cost time, and the hash of a hash of a hash in one loop costs XLA's compiler minutes.
     """
     return b.optimization_barrier(xs)
 
@@ -250,8 +251,8 @@ class _Drawing(_OnKeys):
     """From each key an array of new values; the parameter shape is that of one key's array."""
 
     def draw(self, b: Any, keys: Value, shape: tuple[int, ...]) -> tuple[Value, Value]:
-        """Two words of random bits for each key and position, with all positions in one axis: one
-        flat loop, which XLA fuses with what consumes the bits, vectorises and runs on all cores.
+        """Two words of random bits for each key and position. All positions lie in one axis: that
+        makes one loop, which XLA vectorises and runs on all cores, whatever the shape.
         """
         if shape:
             x0, x1 = _counters(b, keys.shape, math.prod(shape))
@@ -300,7 +301,7 @@ class RandomBits(_Drawing):
 
     def lower(self, b, keys, *, shape, bit_width):
         (out,) = b.result_types
-        y0, y1 = self.draw(b, keys, shape)
+        y0, y1 = _computed(b, *self.draw(b, keys, shape))
         if bit_width == 64:
             bits = Value(_joined(b, y1, y0).name, ArrayType(y0.shape, uint64))
         else:

@@ -10,7 +10,7 @@ from plait.core.dtypes import FLOAT
 from plait.core.primitive import zeros_like
 from plait.core.sample import real
 from plait.ops.arithmetic import mul, sub
-from plait.ops.compare import ne, select
+from plait.ops.compare import eq, select
 from plait.ops.elementwise import binary
 from plait.ops.functions import logistic
 
@@ -28,8 +28,8 @@ def _lower(b: Any, x: Any, y: Any) -> Any:
 def _slope(x: Any, y: Any) -> Any:
     """d logaddexp(x, y) / dx = exp(x) / (exp(x) + exp(y))."""
     gap = sub(x, y)
-    undefined = ne(gap, gap)  # equal infinities
-    return logistic(select(undefined, zeros_like(gap), gap))
+    # Equal infinities have no difference; NaN stays NaN.
+    return logistic(select(eq(x, y), zeros_like(gap), gap))
 
 
 logaddexp = binary(

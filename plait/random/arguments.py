@@ -1,14 +1,14 @@
 """What all random functions do with their arguments: keys, shapes, dtypes, parameters.
 
 A random function is a `sampler`: a function of a key and of arrays, compiled once for each choice
-of its keyword arguments (shape, dtype, ...). A whole sampler is one program, eagerly too: its bits
-never go through memory.
+of its keyword arguments (shape, dtype, ...). Eagerly too it is one program. What is computed in it,
+and in which order, is what JAX computes, since that decides the last bit: multiplications and
+additions in one loop become fused ones, and XLA's vector functions differ from its scalar ones.
 """
 
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,9 +20,7 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, PlaitError, ShapeError
 from plait.numpy.manipulation import rows
 from plait.numpy.promotion import broadcast_shapes, is_base, operand, shape_of, to_dtype
-from plait.ops.axes import reshape
 from plait.ops.bits import random_split_p, random_wrap_p
-from plait.regions.checkpoint import optimization_barrier_p
 from plait.runtime.array import as_array
 from plait.transforms.choices import PerChoice
 
@@ -79,33 +77,16 @@ def split_key(key: Any, num: int = 2) -> tuple[Any, ...]:
 # --- compiled samplers
 
 
-def sampler(function: Callable[..., Any], flat: bool = False) -> PerChoice:
+def sampler(function: Callable[..., Any]) -> PerChoice:
     """A function (typed key, *arrays, **choices) as one that takes both kinds of keys and is
     compiled as one program for each set of choices.
     """
 
     @functools.wraps(function)
     def draw(key: Any, *xs: Any, **choices: Any) -> Any:
-        key, shape = typed(key), choices.get("shape", ())
-        if not flat or len(shape) < 2 or any(type_of(x).shape for x in xs):
-            return settled(function(key, *xs, **choices))
-        # One long axis is one vectorised loop, whatever the last axis of the shape.
-        numbers = function(key, *xs, **(choices | {"shape": (math.prod(shape),)}))
-        return reshape(settled(numbers), shape)
+        return function(typed(key), *xs, **choices)
 
     return PerChoice(draw)
-
-
-def flat_sampler(function: Callable[..., Any]) -> PerChoice:
-    """A sampler of numbers that depend on their position in the flattened result alone."""
-    return sampler(function, flat=True)
-
-
-def settled(numbers: Any) -> Any:
-    """Random numbers as they are, computed at this point only: XLA would gladly compute them anew
-    in everything that uses them, and they would not be the same to the last bit everywhere.
-    """
-    return optimization_barrier_p.bind(numbers)[0]
 
 
 # --- shapes
@@ -206,14 +187,12 @@ __all__ = [
     "check_castable",
     "check_key",
     "fitting_shape",
-    "flat_sampler",
     "float_dtype",
     "int_dtype",
     "is_typed",
     "parameter",
     "result_shape",
     "sampler",
-    "settled",
     "split_key",
     "typed",
 ]

@@ -19,7 +19,6 @@ from plait.ops.special import erf, erf_inv
 from plait.random.arguments import (
     check_castable,
     check_key,
-    flat_sampler,
     float_dtype,
     parameter,
     result_shape,
@@ -45,7 +44,7 @@ def _standard(op: str, key: Any, shape: Any, dtype: Any) -> tuple[Any, dict[str,
 # --- truncated normal
 
 
-@flat_sampler
+@sampler
 def _truncated_normal(key: Any, lower: Any, upper: Any, *, shape: Any, dtype: Any) -> Any:
     root = np.asarray(np.sqrt(2), dtype)
     lower, upper = (convert_element_type(x, dtype) for x in (lower, upper))
@@ -71,7 +70,7 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
 # --- without parameters
 
 
-@flat_sampler
+@sampler
 def _exponential(key: Any, *, shape: Any, dtype: Any) -> Any:
     return exponential_values(key, shape, dtype)
 
@@ -130,7 +129,7 @@ def _fixed_point(high: Any, low: Any) -> Any:
     return bitcast_convert_type(jnp.bitwise_or(exponent, mantissa), np.float32)
 
 
-@flat_sampler
+@sampler
 def _gumbel(key: Any, *, shape: Any, dtype: Any, mode: str) -> Any:
     return gumbel_values(key, shape, dtype, mode)
 
@@ -153,7 +152,7 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     return _gumbel(key, **choices, mode=gumbel_mode("gumbel", mode))
 
 
-@flat_sampler
+@sampler
 def _laplace(key: Any, *, shape: Any, dtype: Any) -> Any:
     u = between(key, -1.0 + float(dtypes.finfo(dtype).epsneg), 1.0, shape, dtype)
     return sign(u) * log1p(-abs(u))
@@ -165,7 +164,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return _laplace(key, **choices)
 
 
-@flat_sampler
+@sampler
 def _logistic(key: Any, *, shape: Any, dtype: Any) -> Any:
     u = between(key, float(dtypes.finfo(dtype).tiny), 1.0, shape, dtype)
     return log(u) - log1p(-u)
@@ -177,7 +176,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     return _logistic(key, **choices)
 
 
-@flat_sampler
+@sampler
 def _cauchy(key: Any, *, shape: Any, dtype: Any) -> Any:
     u = between(key, float(dtypes.finfo(dtype).eps), 1.0, shape, dtype)
     return tan(np.asarray(np.pi, dtype) * (u - np.asarray(0.5, dtype)))
@@ -194,7 +193,7 @@ def _maxwell_values(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return sqrt(jnp.sum(x * x, -1))
 
 
-@flat_sampler
+@sampler
 def _maxwell(key: Any, *, shape: Any, dtype: Any) -> Any:
     return _maxwell_values(key, shape, dtype)
 
@@ -233,7 +232,7 @@ def power(x: Any, y: Any) -> Any:
     return pow(*promote("power", (x, y), INEXACT_KIND))
 
 
-@flat_sampler
+@sampler
 def _weibull_min(key: Any, scale: Any, concentration: Any, *, shape: Any, dtype: Any) -> Any:
     return power(exponential_values(key, shape, dtype), 1.0 / concentration) * scale
 
@@ -263,7 +262,7 @@ def _filled(x: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return jnp.broadcast_to(convert_element_type(x, dtype), shape)
 
 
-@flat_sampler
+@sampler
 def _pareto(key: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
     return exp(exponential_values(key, shape, dtype) / convert_element_type(b, dtype))
 
@@ -274,7 +273,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _pareto(key, b, **choices)
 
 
-@flat_sampler
+@sampler
 def _rayleigh(key: Any, scale: Any, *, shape: Any, dtype: Any) -> Any:
     u = unit_floats(key, shape, dtype)
     return _filled(scale, shape, dtype) * sqrt(log(u) * np.asarray(-2.0, dtype))
@@ -286,7 +285,7 @@ def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _rayleigh(key, scale, **choices)
 
 
-@flat_sampler
+@sampler
 def _wald(key: Any, mean: Any, *, shape: Any, dtype: Any) -> Any:
     # Source: Michael, Schucany and Haas, "Generating random variates using transformations with
     # multiple roots", The American Statistician 30 (1976).
@@ -306,7 +305,7 @@ def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _wald(key, mean, **choices)
 
 
-@flat_sampler
+@sampler
 def _triangular(key: Any, left: Any, mode: Any, right: Any, *, shape: Any, dtype: Any) -> Any:
     left, mode, right = (_filled(x, shape, dtype) for x in (left, mode, right))
     u = unit_floats(key, shape, dtype)
@@ -325,7 +324,7 @@ def triangular(
     return _triangular(key, left, mode, right, **choices)
 
 
-@flat_sampler
+@sampler
 def _lognormal(key: Any, sigma: Any, *, shape: Any, dtype: Any) -> Any:
     return exp(normal_values(key, shape, dtype) * convert_element_type(sigma, dtype))
 

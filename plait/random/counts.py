@@ -25,7 +25,6 @@ from plait.random.arguments import (
     parameter,
     result_shape,
     sampler,
-    settled,
     split_key,
 )
 from plait.random.exact import lgamma, log, log1p, running_sums
@@ -48,7 +47,7 @@ def _poisson_counting(key: Any, lam: Any, dtype: Any, limit: int) -> Any:
         i, k, key, log_product = state
         key, u_key = split_key(key)
         k = select(jnp.greater(log_product, -lam), k + 1, k)
-        u = settled(unit_floats(u_key, lam.shape, dtypes.float32))
+        u = unit_floats(u_key, lam.shape, dtypes.float32)
         return i + 1, k, key, log_product + log(u)
 
     start = (0, full(lam.shape, 0, dtype), key, jnp.zeros_like(lam))
@@ -72,8 +71,8 @@ def _poisson_rejection(key: Any, lam: Any, dtype: Any, limit: int) -> Any:
     def step(state: Any) -> Any:
         i, found, accepted, key = state
         key, u_key, v_key = split_key(key, 3)
-        u = settled(unit_floats(u_key, lam.shape, lam.dtype)) - 0.5
-        v = settled(unit_floats(v_key, lam.shape, lam.dtype))
+        u = unit_floats(u_key, lam.shape, lam.dtype) - 0.5
+        v = unit_floats(v_key, lam.shape, lam.dtype)
         us = 0.5 - abs(u)
         k = floor((2 * a / us + b) * u + lam + 0.43)
         s = log(v * inverse_alpha / (a / (us * us) + b))
@@ -152,7 +151,7 @@ def _binomial_counting(key: Any, count: Any, prob: Any, dtype: Any, limit: Any) 
         i, successes, waited, key = state
         u_key, key = split_key(key)
         successes = select(jnp.less_equal(waited, count), successes + 1, successes)
-        u = settled(unit_floats(u_key, count.shape, prob.dtype))
+        u = unit_floats(u_key, count.shape, prob.dtype)
         return i + 1, successes, waited + jnp.ceil(log(u) / log_failure), key
 
     zeros = jnp.zeros_like(prob)
@@ -179,8 +178,8 @@ def _binomial_rejection(key: Any, count: Any, prob: Any, dtype: Any, limit: Any)
     def step(state: Any) -> Any:
         i, found, accepted, key = state
         key, u_key, v_key = split_key(key, 3)
-        u = settled(unit_floats(u_key, count.shape, prob.dtype))
-        v = settled(unit_floats(v_key, count.shape, prob.dtype))
+        u = unit_floats(u_key, count.shape, prob.dtype)
+        v = unit_floats(v_key, count.shape, prob.dtype)
         u = u - 0.5
         us = 0.5 - abs(u)
         inside = jnp.logical_and(jnp.greater_equal(us, 0.07), jnp.less_equal(v, v_r))

@@ -22,7 +22,6 @@ from plait.ops.sort import sort_key_val, top_k
 from plait.random.arguments import (
     check_key,
     fitting_shape,
-    flat_sampler,
     int_dtype,
     parameter,
     result_shape,
@@ -166,7 +165,7 @@ def _choice_uniform(key: Any, a: Any, *, shape: Any, axis: int) -> Any:
     return _picked(a, found, axis)
 
 
-@flat_sampler
+@sampler
 def _number_uniform(key: Any, *, n: int, shape: Any) -> Any:
     return integers_between(key, 0, n, shape, dtypes.default_int())
 
@@ -266,7 +265,7 @@ def choice(
 # --- geometric
 
 
-@flat_sampler
+@sampler
 def _geometric(key: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     p = to_inexact("geometric", p)
     u = unit_floats(key, shape, p.dtype)

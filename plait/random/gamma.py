@@ -26,7 +26,6 @@ from plait.random.arguments import (
     parameter,
     result_shape,
     sampler,
-    settled,
     split_key,
 )
 from plait.random.continuous import exponential_values, power, with_parameters
@@ -64,13 +63,13 @@ def _gamma_once(key: Any, alpha: Any, in_logs: bool) -> Any:
 
         def again(inner: Any) -> Any:
             inner_key, x_key = split_key(inner[0])
-            x = settled(normal_values(x_key, (), dtype))
+            x = normal_values(x_key, (), dtype)
             return inner_key, x, one + x * c
 
         _, x, v = while_loop(
             lambda inner: jnp.less_equal(inner[2], zero), again, (x_key, zero, -one)
         )
-        return key, x * x, (v * v) * v, settled(unit_floats(u_key, (), dtype))
+        return key, x * x, (v * v) * v, unit_floats(u_key, (), dtype)
 
     key, boost_key = split_key(key)
     # A start that is rejected.
@@ -228,7 +227,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
 def _t(key: Any, df: Any, *, shape: Any, dtype: Any) -> Any:
     normal_key, gamma_key = split_key(key)
     half = convert_element_type(df, dtype) / np.asarray(2.0, dtype)
-    n = settled(normal_values(normal_key, shape, dtype))
+    n = normal_values(normal_key, shape, dtype)
     return n * sqrt(half / gamma_values(gamma_key, half, shape, dtype))
 
 

@@ -27,7 +27,7 @@ from plait.ops.bits import (
     random_unwrap_p,
     random_wrap_p,
 )
-from plait.random.arguments import check_key, flat_sampler, is_typed, sampler
+from plait.random.arguments import check_key, is_typed, sampler
 from plait.runtime.array import from_host
 
 _IMPLEMENTATION = "threefry2x32"
@@ -233,7 +233,7 @@ def _as_uint32(data: Any) -> Any:
     return convert_element_type(data, dtypes.uint32)
 
 
-@flat_sampler
+@sampler
 def _bits(key: Any, *, shape: Any, bit_width: int) -> Any:
     return random_bits_p.bind(key, shape=shape, bit_width=bit_width)
 

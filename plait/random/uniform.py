@@ -23,10 +23,10 @@ from plait.ops.special import erf_inv
 from plait.random.arguments import (
     check_key,
     fitting_shape,
-    flat_sampler,
     float_dtype,
     int_dtype,
     parameter,
+    sampler,
     split_key,
 )
 
@@ -55,12 +55,12 @@ def uniform_between(key: Any, low: Any, high: Any, shape: tuple[int, ...], dtype
     return max(low, add(mul(unit, span), low))
 
 
-@flat_sampler
+@sampler
 def _unit(key: Any, *, shape: Any, dtype: Any) -> Any:
     return unit_floats(key, shape, dtype)
 
 
-@flat_sampler
+@sampler
 def _uniform(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     low, high = (convert_element_type(x, dtype) for x in (low, high))
     return uniform_between(key, low, high, shape, dtype)
@@ -109,7 +109,7 @@ def normal_uniforms(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return uniform_between(key, low, np.ones((), dtype), shape, dtype)
 
 
-@flat_sampler
+@sampler
 def _normal(key: Any, *, shape: Any, dtype: Any) -> Any:
     return normal_values(key, shape, dtype)
 
@@ -179,7 +179,7 @@ def integers_between(
     return add(low, convert_element_type(offset, dtype))
 
 
-@flat_sampler
+@sampler
 def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any, beyond: bool) -> Any:
     return integers_between(key, low, high, shape, dtype, beyond)
 
@@ -239,7 +239,7 @@ def coins(key: Any, p: Any, shape: tuple[int, ...], mode: str = "low") -> Any:
     return jnp.less(second * 2.0 ** -int(dtypes.finfo(dtype).nmant), p - first)
 
 
-@flat_sampler
+@sampler
 def _bernoulli(key: Any, p: Any, *, shape: Any, mode: str) -> Any:
     return coins(key, p, shape, mode)
 
@@ -271,7 +271,7 @@ def signs(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return convert_element_type(2 * convert_element_type(heads, dtype) - 1, dtype)
 
 
-@flat_sampler
+@sampler
 def _rademacher(key: Any, *, shape: Any, dtype: Any) -> Any:
     return signs(key, shape, dtype)
 
