@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import doctest
 import os
 import pathlib
@@ -72,3 +73,30 @@ def test_links_lead_somewhere(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     for target in re.findall(r"\]\((?!http)([^)#]+)", text):
         assert ((ROOT / name).parent / target).exists(), f"{name}: {target}"
+
+
+def with_modules(text: str) -> str:
+    """docs/map.md with its tables written anew from the modules' docstrings."""
+
+    def rows(found: re.Match[str]) -> str:
+        modules = sorted((ROOT / "plait" / found[2]).glob("*.py"))
+        lines = [f"| `{p.stem}` | {_summary(p)} |\n" for p in modules if p.stem != "__init__"]
+        return found[1] + "".join(lines)
+
+    table = r"(^### `plait/(\w+)/`[^\n]*\n\n\|.*\n\| --- \| --- \|\n)(?:\|.*\n)*"
+    return re.sub(table, rows, text, flags=re.M)
+
+
+def _summary(path: pathlib.Path) -> str:
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return " ".join(docstring.partition("\n\n")[0].split())
+
+
+def test_the_map_shows_every_module():
+    text = (ROOT / "docs" / "map.md").read_text(encoding="utf-8")
+    assert text == with_modules(text), "python -m tests.test_documents writes it anew"
+
+
+if __name__ == "__main__":
+    MAP = ROOT / "docs" / "map.md"
+    MAP.write_text(with_modules(MAP.read_text(encoding="utf-8")), encoding="utf-8")
