@@ -27,11 +27,16 @@ from plait.transforms.choices import PerChoice
 # --- keys
 
 
+_ONE_KEY = (ArrayType((), KEY_DTYPE), ArrayType((2,), dtypes.uint32))
+
+
 def check_key(op: str, key: Any, *, several: bool = False) -> Any:
     """A key, typed or as its two words (uint32[2]); with `several`, an array of keys too.
 
     Raises: ArgumentTypeError for what is no key; ShapeError for several keys where one is wanted.
     """
+    if getattr(key, "type", None) in _ONE_KEY:
+        return key
     try:
         type_ = type_of(key)
     except PlaitError:
@@ -92,24 +97,31 @@ def sampler(function: Callable[..., Any]) -> PerChoice:
 # --- shapes
 
 
+def known_shape(op: str, shape: Any) -> tuple[int, ...]:
+    """The shape an argument `shape=` means. Raises ArgumentTypeError, ShapeError."""
+    if type(shape) is tuple and all([type(n) is int and n >= 0 for n in shape]):
+        return shape
+    return shape_of(shape, op)
+
+
 def result_shape(op: str, shape: Any, **parameters: Any) -> tuple[int, ...]:
     """The shape a sampler's result gets: `shape`, to which the parameters must broadcast, or with
     None the shape that the parameters broadcast to.
 
     Raises: ShapeError.
     """
-    shapes = {name: shape_given(op, name, x) for name, x in parameters.items()}
+    shapes: dict[str, Any] = {name: shape_given(op, name, x) for name, x in parameters.items()}
     return fitting_shape(op, shape, **shapes)
 
 
-def fitting_shape(op: str, shape: Any, **shapes: tuple[int, ...]) -> tuple[int, ...]:
+def fitting_shape(op: str, shape: Any, **shapes: Any) -> tuple[int, ...]:
     """The same from the parameters' shapes."""
     if shape is None:
         try:
             return broadcast_shapes(*shapes.values())
         except ShapeError:
             raise ShapeError("the parameters' shapes do not broadcast", op=op, **shapes) from None
-    wanted = shape_of(shape, op)
+    wanted = known_shape(op, shape)
     try:
         found = broadcast_shapes(wanted, *shapes.values())
     except ShapeError:
@@ -165,7 +177,7 @@ def int_dtype(op: str, dtype: Any) -> Any:
 def check_castable(op: str, dtype: Any, **parameters: Any) -> None:
     """Raise DtypeError for a parameter that loses its kind or width in the result's dtype."""
     for name, x in parameters.items():
-        have = type_of(x)
+        have: Any = type_of(x)
         if have.dtype in dtypes.COMPLEX or (
             not have.weak_type and dtypes.promote((have.dtype, False), (dtype, False))[0] != dtype
         ):
@@ -190,6 +202,7 @@ __all__ = [
     "float_dtype",
     "int_dtype",
     "is_typed",
+    "known_shape",
     "parameter",
     "result_shape",
     "sampler",

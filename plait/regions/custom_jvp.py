@@ -72,11 +72,7 @@ class CustomJvp(CustomOp):
 
     def batch(self, frame, xs, mapped, *, fun, rule, name):
         marks = Marks(f"custom_jvp function {name}")
-
-        def rows(*xs: Any) -> list[Any]:
-            ys, ys_mapped = batch(fun, xs, mapped, frame)
-            return marks.fix(ys, ys_mapped, frame.size)
-
+        rows = marks.rows(fun, mapped, frame)
         ys = self.bind(*xs, fun=rows, rule=_RowsRule(rule, mapped, frame, marks), name=name)
         return ys, marks.value
 

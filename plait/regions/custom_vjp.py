@@ -79,11 +79,7 @@ class CustomVjp(CustomOp):
 
     def batch(self, frame, xs, mapped, *, fun, fwd, name):
         marks = Marks(f"custom_vjp function {name}")
-
-        def rows(*xs: Any) -> list[Any]:
-            ys, ys_mapped = batch(fun, xs, mapped, frame)
-            return marks.fix(ys, ys_mapped, frame.size)
-
+        rows = marks.rows(fun, mapped, frame)
         ys = self.bind(*xs, fun=rows, fwd=_RowsForward(fwd, mapped, frame, marks), name=name)
         return ys, marks.value
 

@@ -29,7 +29,7 @@ from plait.errors import (
     UnexpectedTracerError,
 )
 from plait.hlo.module import lower_program
-from plait.interpreters.batch import add_axis
+from plait.interpreters.batch import Frame, add_axis, batch
 from plait.interpreters.linearize import Linearizer
 from plait.regions.call import call_p
 from plait.regions.region import Region, check_operands
@@ -214,6 +214,17 @@ class Marks:
             add_axis(y, size) if want and not m else y
             for y, m, want in zip(ys, mapped, self.value, strict=True)
         ]
+
+    def rows(
+        self, fun: Callable[..., Any], mapped: Sequence[bool], frame: Frame
+    ) -> Callable[..., list[Any]]:
+        """A flat function of rows as one of all rows at once, some operands of which have them."""
+
+        def rows(*xs: Any) -> list[Any]:
+            ys, ys_mapped = batch(fun, xs, mapped, frame)
+            return self.fix(ys, ys_mapped, frame.size)
+
+        return rows
 
 
 # --- staging
