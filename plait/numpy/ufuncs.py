@@ -6,6 +6,8 @@ NumPy arrays and Python numbers; the shapes of the operands broadcast, their dty
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +15,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, UINT
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError
+from plait.errors import ArgumentError, DtypeError, IntegerOverflowError
 from plait.numpy.promotion import (
     INEXACT_KIND,
     NUMERIC,
@@ -314,12 +316,18 @@ def clip(
 
 def equal(x: Any, y: Any, /) -> Any:
     """x == y, element by element."""
-    return combine(compare.eq, "equal", x, y)
+    try:
+        return combine(compare.eq, "equal", x, y)
+    except IntegerOverflowError:
+        return _beyond(operator.eq, x, y)
 
 
 def not_equal(x: Any, y: Any, /) -> Any:
     """x != y, element by element."""
-    return combine(compare.ne, "not_equal", x, y)
+    try:
+        return combine(compare.ne, "not_equal", x, y)
+    except IntegerOverflowError:
+        return _beyond(operator.ne, x, y)
 
 
 def less(x: Any, y: Any, /) -> Any:
@@ -342,8 +350,32 @@ def greater_equal(x: Any, y: Any, /) -> Any:
     return _ordered("greater_equal", compare.ge, x, y)
 
 
+_ORDERS: dict[str, Callable[[int, int], bool]] = {
+    "less": operator.lt,
+    "less_equal": operator.le,
+    "greater": operator.gt,
+    "greater_equal": operator.ge,
+}
+
+
+def _beyond(compared: Callable[[int, int], bool], x: Any, y: Any) -> Any:
+    """A comparison with a Python int that the other operand's dtype cannot hold, which is above or
+    below all that it can; to be called while the IntegerOverflowError of that is handled.
+    """
+    if type(x) is int and type(y) is not int:
+        array, answer = y, compared(1 if x > 0 else -1, 0)
+    elif type(y) is int and type(x) is not int:
+        array, answer = x, compared(0, 1 if y > 0 else -1)
+    else:
+        raise
+    return broadcast_to(constant(np.asarray(answer)), type_of(array).shape)
+
+
 def _ordered(name: str, op: Any, x: Any, y: Any) -> Any:
-    x, y = promote(name, (x, y))
+    try:
+        x, y = promote(name, (x, y))
+    except IntegerOverflowError:
+        return _beyond(_ORDERS[name], x, y)
     if type_of(x).dtype not in COMPLEX:
         return op.bind(x, y)
     xr, yr, xi, yi = functions.real(x), functions.real(y), functions.imag(x), functions.imag(y)
