@@ -96,6 +96,16 @@ class Tracer(ArrayMethods):
     def __complex__(self) -> complex:
         return complex(self._give_number(*_FLOAT))
 
+    def __format__(self, spec: str) -> str:
+        if not spec:
+            return str(self)
+        value = self._give_number(
+            TracerArrayConversionError,
+            f"its value as text in the format {spec!r}",
+            "print it with plait.debug.print, whose text is made when the program runs",
+        )
+        return format(value, spec)
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         import numpy as np
 

@@ -88,17 +88,17 @@ def groups_of(groups: Any, names: Sequence[Any], size: int, op: str) -> Groups |
             fix="call it once for each name",
         )
     rows = tuple(tuple(operator.index(p) for p in row) for row in groups)
-    if len({len(row) for row in rows}) != 1:
-        raise ArgumentError(
-            "the groups have different sizes",
-            op=op,
-            axis_index_groups=[list(r) for r in rows],
-            where=user_line(),
-        )
     if sorted(p for row in rows for p in row) != list(range(size)):
         raise ArgumentError(
             f"each position of the axis must be in one group, once: the axis {names[0]!r} has the "
             f"positions 0 to {size - 1}",
+            op=op,
+            axis_index_groups=[list(r) for r in rows],
+            where=user_line(),
+        )
+    if len({len(row) for row in rows}) != 1:
+        raise ArgumentError(
+            "the groups have different sizes",
             op=op,
             axis_index_groups=[list(r) for r in rows],
             where=user_line(),

@@ -224,8 +224,9 @@ class _Grad(_OfArguments):
     def _check_output(self, ys: Sequence[Any], structure: Any) -> None:
         name = function_name(self.fun)
         if len(ys) != 1 or structure.num_nodes != 1:
+            returned = "a container of arrays" if ys else "no array"
             raise ArgumentTypeError(
-                f"{name} must return one scalar, it returned {structure}",
+                f"{name} must return one scalar, it returned {returned}",
                 op=self.op,
                 function=function_source(self.fun),
                 fix="return the loss alone, or has_aux=True with a pair (loss, anything)",
