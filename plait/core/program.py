@@ -123,6 +123,16 @@ def sub_programs(params: dict[str, Any]) -> list[Program]:
     return found
 
 
+def has_effects(eqn: Equation) -> bool:
+    """Whether an equation, or one in its sub-programs, does more than compute its results."""
+    return eqn.op.has_effects or any(map(program_has_effects, sub_programs(eqn.params)))
+
+
+def program_has_effects(program: Program) -> bool:
+    """Whether a Program does more than compute its results."""
+    return program.derived("has_effects", lambda: any(map(has_effects, program.equations)))
+
+
 def is_per_lane(op: Primitive, params: dict[str, Any]) -> bool:
     """Whether each lane of a map has to run an op, even where no operand differs between lanes."""
     return op.per_lane or any(

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from plait.core.program import Literal, Program, Var, sub_programs
+from plait.core.program import Literal, Program, Var, program_has_effects
 from plait.core.types import ArrayType
 from plait.hlo.builder import ORDER, Builder, Value
 from plait.hlo.types import quoted, tensor
@@ -116,17 +116,6 @@ def function_text(
         b.scope, b.order = scope, order
 
 
-def has_effects(program: Program) -> bool:
-    """Whether a Program does more than compute its results."""
-    return program.derived(
-        "has_effects",
-        lambda: any(
-            e.op.has_effects or any(map(has_effects, sub_programs(e.params)))
-            for e in program.equations
-        ),
-    )
-
-
 def _argument_location(program: Program, k: int) -> str:
     name = program.names[k] if program.names else ""
     return f" loc({quoted(name)})" if name else ""
@@ -142,7 +131,7 @@ def module_text(
     module_attributes: str = "",
 ) -> str:
     """The whole module, with @main as its entry."""
-    if has_effects(program):
+    if program_has_effects(program):
         b.order = Value("", ORDER)  # @main begins with a value of its own
     main = function_text(b, program, "main", "public", arg_attributes, result_attributes)
     name = _symbol(program.name)

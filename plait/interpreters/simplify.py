@@ -10,17 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plait.core.program import Atom, Equation, Literal, Program, Var, sub_programs
-
-
-def has_effects(eqn: Equation) -> bool:
-    """Whether an equation, or one in its sub-programs, does more than compute its results."""
-    if eqn.op.has_effects:
-        return True
-    return any(
-        program.derived("has_effects", lambda p=program: any(map(has_effects, p.equations)))
-        for program in sub_programs(eqn.params)
-    )
+from plait.core.program import Atom, Equation, Literal, Program, Var, has_effects
 
 
 def drop_dead(program: Program) -> Program:

@@ -11,7 +11,7 @@ from plait.config import state
 from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, register, zeros_of
-from plait.core.program import Atom, Program, reference, run_program
+from plait.core.program import Atom, Program, program_has_effects, reference, run_program
 from plait.core.tree import flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
@@ -30,7 +30,6 @@ from plait.regions.region import (
     check_operands,
     merge,
     partition,
-    program_has_effects,
 )
 from plait.regions.trace import (
     Traced,

@@ -13,12 +13,11 @@ from typing import Any
 from plait.core import dtypes
 from plait.core.context import context
 from plait.core.primitive import Primitive
-from plait.core.program import Program, Var, sub_programs
+from plait.core.program import Program, Var, program_has_effects, sub_programs
 from plait.core.types import ArrayType
 from plait.interpreters.closed import stage_closed
 from plait.ops.callback import Masked, debug_callback_p, io_callback_p
 from plait.regions import custom_jvp, custom_vjp
-from plait.regions.region import program_has_effects
 
 
 def masked(program: Program) -> Program:

@@ -19,17 +19,6 @@ def program_uses_axis(program: Program, name: Any) -> bool:
     )
 
 
-def program_has_effects(program: Program) -> bool:
-    """Whether an equation of the Program, or of one inside it, has side effects."""
-    return program.derived(
-        "has_effects",
-        lambda: any(
-            eqn.op.has_effects or any(map(program_has_effects, sub_programs(eqn.params)))
-            for eqn in program.equations
-        ),
-    )
-
-
 class Region(Primitive):
     """An op with several results whose parameters hold Programs."""
 

@@ -14,14 +14,14 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, register, zeros_of
-from plait.core.program import Program, Var, reference, run_program
+from plait.core.program import Program, Var, has_effects, reference, run_program
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.hlo.module import call_program, lower_program
 from plait.interpreters.batch import add_axis, batch_program
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import instantiate, jvp_program
-from plait.interpreters.simplify import drop_dead, has_effects
+from plait.interpreters.simplify import drop_dead
 from plait.interpreters.split import Split, split_program
 from plait.interpreters.transpose import transpose_program
 from plait.ops.arithmetic import add

@@ -9,7 +9,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import register
-from plait.core.program import Program, reference, run_program
+from plait.core.program import Program, program_has_effects, reference, run_program
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ShapeError
 from plait.hlo.module import lower_program
@@ -27,7 +27,6 @@ from plait.regions.region import (
     check_operands,
     merge,
     partition,
-    program_has_effects,
 )
 from plait.regions.scan import cut, either
 from plait.regions.trace import rewire, same_type

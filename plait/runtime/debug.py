@@ -9,11 +9,10 @@ import numpy as np
 
 from plait.config import override, state
 from plait.core import dtypes
-from plait.core.program import Equation, Program, Var
+from plait.core.program import Equation, Program, Var, program_has_effects
 from plait.core.types import ArrayType
 from plait.errors import NanError
 from plait.regions.call import call_p
-from plait.regions.region import program_has_effects
 from plait.regions.spmd import lanes_of, pmap_p
 from plait.runtime import xla
 from plait.runtime.array import Array, as_array

@@ -535,11 +535,8 @@ class Executable:
 
     __slots__ = (
         "__weakref__",
-        "_blob",
         "_callbacks",
-        "_effects",
         "_loaded",
-        "_options",
         "devices",
         "execute",
         "handlers",
@@ -555,13 +552,10 @@ class Executable:
         out_types: Sequence[tuple[Shape, Any]],
         out_shardings: Sequence[Sharding] | None,
         callbacks: Sequence[Callable[..., Any]],
-        options: Mapping[str, Any],
-        blob: bytes | None,
         effects: bool = False,
     ) -> None:
         shardings = tuple(out_shardings or [replicated(devices)] * len(out_types))
-        self._loaded, self.devices, self._options = loaded, devices, options
-        self._callbacks, self._blob, self._effects = callbacks, blob, effects
+        self._loaded, self.devices, self._callbacks = loaded, devices, callbacks
         self.out_types = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in out_types)
         self.out_shardings = shardings
         self.raw_execute = loaded.execute_sharded
@@ -593,23 +587,6 @@ class Executable:
             code=stats.generated_code_size_in_bytes,
             peak=stats.peak_memory_in_bytes,
         )
-
-    def clones_for(self, devices: Sequence[Device]) -> list[Executable]:
-        """The same one-device program on each of the devices."""
-        first, *others = self.devices
-        if others:
-            raise ArgumentError("only a program of one device can be cloned for another device")
-        # What was loaded cannot be serialized again: the result lacks the compiled functions.
-        blob = self._blob or first.client.serialize_executable(self._loaded)
-        types, callbacks, options = self.out_types, self._callbacks, self._options
-        clones = []
-        for device in devices:
-            loaded = _load(blob, (device,), _compile_options((device,), options), callbacks)
-            clone = Executable(
-                loaded, (device,), types, None, callbacks, options, blob, self._effects
-            )
-            clones.append(clone)
-        return clones
 
 
 def _compile_options(devices: tuple[Device, ...], options: Mapping[str, Any]) -> Any:
@@ -672,14 +649,12 @@ def compile(
     options = dict(options or {})
     try:
         compile_options = _compile_options(devices, options)
-        loaded, blob = _compile_or_load(
+        loaded = _compile_or_load(
             text, devices, compile_options, callbacks, options, cache_key_extra
         )
     except XlaError as error:
         raise compile_error(error) from error
-    return Executable(
-        loaded, devices, out_types, out_shardings, tuple(callbacks), options, blob, effects
-    )
+    return Executable(loaded, devices, out_types, out_shardings, tuple(callbacks), effects)
 
 
 def _compile_or_load(
@@ -689,8 +664,8 @@ def _compile_or_load(
     callbacks: Sequence[Callable[..., Any]],
     options: Mapping[str, Any],
     extra: str,
-) -> tuple[Any, bytes | None]:
-    """The loaded program, and the bytes it was loaded from if it was not compiled just now."""
+) -> Any:
+    """The loaded program."""
     client, cache = devices[0].client, None
     if config.compilation_cache_dir:
         # Here: hashing and temporary files would cost every import.
@@ -715,20 +690,20 @@ def _compile_or_load(
         blob = cache.read(key)
         if blob is not None:
             try:
-                return _load(blob, devices, compile_options, callbacks), blob
+                return _load(blob, devices, compile_options, callbacks)
             except XlaError as error:
                 cache.discard(key, clean(str(error)))
     loaded = client.compile_and_load(text, _jax.DeviceList(devices), compile_options)
     if cache is None and not callbacks:
-        return loaded, None
+        return loaded
     blob = client.serialize_executable(loaded)
     if cache is not None:
         cache.write(key, blob)
     if not callbacks:
-        return loaded, None
+        return loaded
     # jaxlib takes callbacks with a module of its MLIR bindings, or while loading a compiled
     # program; the latter spares importing the bindings.
-    return _load(blob, devices, compile_options, callbacks), blob
+    return _load(blob, devices, compile_options, callbacks)
 
 
 def effects_barrier() -> None:

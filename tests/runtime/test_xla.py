@@ -393,28 +393,6 @@ def test_execute_may_outlive_its_executable(devices):
     assert np.allclose(read(y, vector()), np.sin(vector()))
 
 
-def test_clones(devices):
-    program = xla.compile(SINE, devices[:1], out_types=VECTOR)
-    for device, clone in zip(devices[1:4], program.clones_for(devices[1:4]), strict=True):
-        (y,) = clone.execute([xla.put(vector(), device)])
-        assert xla.sharding_of(y) is xla.single(device)
-        assert np.allclose(read(y, vector()), np.sin(vector()))
-    (once,) = program.clones_for(devices[5:6])
-    (again,) = once.clones_for(devices[6:7])
-    assert again.devices == (devices[6],)
-    (y,) = again.execute([xla.put(vector(), devices[6])])
-    assert np.allclose(read(y, vector()), np.sin(vector()))
-    gang = xla.compile(
-        psum_program(2, 2),
-        devices[:2],
-        num_partitions=2,
-        out_types=VECTOR,
-        out_shardings=[xla.tiled(devices[:2], (2,), ((0,),))],
-    )
-    with pytest.raises(ArgumentError, match="one device"):
-        gang.clones_for(devices[1:2])
-
-
 def test_partitioned_program(devices):
     sharding = xla.tiled(devices[:4], (4,), ((0,),))
     program = xla.compile(
@@ -743,7 +721,6 @@ def test_whole_session_never_looks_for_jax():
         xla.from_dlpack(f, devices[0]); xla.to_dlpack(xla.put(f, devices[0]))
         p = xla.compile(SINE, devices[:1], out_types=[((4,), "float32")])
         p.execute([xla.put(f, devices[0])]); p.as_text(); p.cost_analysis(); p.memory_analysis()
-        p.clones_for(devices[1:])
         g = xla.compile(psum_program(2, 2), devices, num_partitions=2,
                         out_types=[((4,), "float32")], out_shardings=[sharding])
         xla.to_host(g.execute([xla.put_shards([f[:2], f[2:]], devices, (4,), sharding)])[0],
