@@ -535,7 +535,6 @@ class Executable:
 
     __slots__ = (
         "__weakref__",
-        "_callbacks",
         "_loaded",
         "devices",
         "execute",
@@ -551,11 +550,10 @@ class Executable:
         devices: tuple[Device, ...],
         out_types: Sequence[tuple[Shape, Any]],
         out_shardings: Sequence[Sharding] | None,
-        callbacks: Sequence[Callable[..., Any]],
         effects: bool = False,
     ) -> None:
         shardings = tuple(out_shardings or [replicated(devices)] * len(out_types))
-        self._loaded, self.devices, self._callbacks = loaded, devices, callbacks
+        self._loaded, self.devices = loaded, devices
         self.out_types = tuple((tuple(shape), np.dtype(dtype)) for shape, dtype in out_types)
         self.out_shardings = shardings
         self.raw_execute = loaded.execute_sharded
@@ -654,7 +652,7 @@ def compile(
         )
     except XlaError as error:
         raise compile_error(error) from error
-    return Executable(loaded, devices, out_types, out_shardings, tuple(callbacks), effects)
+    return Executable(loaded, devices, out_types, out_shardings, effects)
 
 
 def _compile_or_load(
