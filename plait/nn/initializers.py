@@ -16,11 +16,11 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.dtypes import COMPLEX, FLOAT
 from plait.errors import ArgumentError, ShapeError
-from plait.numpy.promotion import shape_of, to_dtype
+from plait.numpy.promotion import to_dtype
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.functions import log, sqrt
 from plait.ops.special import erf_inv
-from plait.random.arguments import check_key, sampler, split_key
+from plait.random.arguments import check_key, known_shape, sampler, split_key
 from plait.random.continuous import truncated_normal as random_truncated_normal
 from plait.random.uniform import normal as random_normal
 from plait.random.uniform import normal_uniforms, uniform_between, unit_floats
@@ -86,7 +86,7 @@ def _normal(key: Any, shape: Any, dtype: Any, scale: Any) -> Any:
     if dtype not in FLOAT:
         return random_normal(key, shape, dtype) * scale
     key = check_key("initializer", key)
-    return _scaled_normal(key, scale, shape=shape_of(shape, "initializer"), dtype=dtype)
+    return _scaled_normal(key, scale, shape=known_shape("initializer", shape), dtype=dtype)
 
 
 @sampler
@@ -197,7 +197,7 @@ def variance_scaling(
 
     def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
         dtype = _dtype(dtype, out_sharding)
-        shape = shape_of(shape, "variance_scaling")
+        shape = known_shape("variance_scaling", shape)
         n = _MODES[mode](*_fans(shape, in_axis, out_axis, batch_axis))
         variance = _number(scale / n if n else 0.0, dtype)
         root = np.sqrt if isinstance(variance, np.ndarray) else sqrt

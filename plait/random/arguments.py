@@ -99,7 +99,7 @@ def sampler(function: Callable[..., Any]) -> PerChoice:
 
 def known_shape(op: str, shape: Any) -> tuple[int, ...]:
     """The shape an argument `shape=` means. Raises ArgumentTypeError, ShapeError."""
-    if type(shape) is tuple and all([type(n) is int and n >= 0 for n in shape]):
+    if type(shape) is tuple and all(type(n) is int and n >= 0 for n in shape):
         return shape
     return shape_of(shape, op)
 

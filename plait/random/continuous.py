@@ -10,7 +10,7 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.errors import ArgumentError
 from plait.numpy.manipulation import rows
-from plait.numpy.promotion import INEXACT_KIND, promote, shape_of
+from plait.numpy.promotion import INEXACT_KIND, promote
 from plait.ops.arithmetic import convert_element_type, integer_pow, neg
 from plait.ops.bits import random_bits_p
 from plait.ops.compare import clz, select, shift_left, shift_right_logical
@@ -20,6 +20,7 @@ from plait.random.arguments import (
     check_castable,
     check_key,
     float_dtype,
+    known_shape,
     parameter,
     result_shape,
     sampler,
@@ -38,7 +39,7 @@ def between(key: Any, low: float, high: float, shape: tuple[int, ...], dtype: An
 def _standard(op: str, key: Any, shape: Any, dtype: Any) -> tuple[Any, dict[str, Any]]:
     """The checked arguments of a sampler without parameters."""
     key = check_key(op, key)
-    return key, {"shape": shape_of(shape, op), "dtype": float_dtype(op, dtype)}
+    return key, {"shape": known_shape(op, shape), "dtype": float_dtype(op, dtype)}
 
 
 # --- truncated normal

@@ -13,7 +13,7 @@ from plait.core import dtypes
 from plait.core.dtypes import FLOAT, INTEGER
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
-from plait.numpy.promotion import axis_in, operand, shape_of, static_int, to_inexact
+from plait.numpy.promotion import axis_in, operand, static_int, to_inexact
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
 from plait.ops.bits import random_bits_p
@@ -23,6 +23,7 @@ from plait.random.arguments import (
     check_key,
     fitting_shape,
     int_dtype,
+    known_shape,
     parameter,
     result_shape,
     sampler,
@@ -223,7 +224,7 @@ def choice(
     if not isinstance(shape, Iterable):
         fix = f"shape=({shape},)"
         raise ArgumentTypeError("shape is a sequence of ints", op=op, shape=shape, fix=fix)
-    shape, type_ = shape_of(shape, op), type_of(operand(op, a, 1))
+    shape, type_ = known_shape(op, shape), type_of(operand(op, a, 1))
     whole = not type_.shape
     if whole:
         if type_.dtype not in INTEGER:

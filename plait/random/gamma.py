@@ -12,7 +12,7 @@ import numpy as np
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.errors import ShapeError
-from plait.numpy.promotion import shape_of, static_int
+from plait.numpy.promotion import static_int
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_to, reshape
 from plait.ops.bits import random_split_p
@@ -23,6 +23,7 @@ from plait.random.arguments import (
     check_key,
     fitting_shape,
     float_dtype,
+    known_shape,
     parameter,
     result_shape,
     sampler,
@@ -252,7 +253,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> 
     """Generalized normal numbers: density proportional to exp(-|x|^p)."""
     op = "generalized_normal"
     key, dtype = check_key(op, key), float_dtype(op, dtype)
-    shape = fitting_shape(op, shape_of(shape, op), p=parameter(op, "p", p).shape)
+    shape = fitting_shape(op, known_shape(op, shape), p=parameter(op, "p", p).shape)
     return _generalized_normal(key, p, shape=shape, dtype=dtype)
 
 
@@ -275,7 +276,7 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> An
     """
     key, dtype = check_key("ball", key), float_dtype("ball", dtype)
     parameter("ball", "p", p)
-    shape = shape_of(shape, "ball")
+    shape = known_shape("ball", shape)
     return _ball(key, p, d=static_int(d, "ball", "d"), shape=shape, dtype=dtype)
 
 

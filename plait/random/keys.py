@@ -17,7 +17,7 @@ from plait.errors import (
     PlaitError,
     ShapeError,
 )
-from plait.numpy.promotion import shape_of, staging, to_dtype
+from plait.numpy.promotion import staging, to_dtype
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.bits import (
     random_bits_p,
@@ -27,7 +27,7 @@ from plait.ops.bits import (
     random_unwrap_p,
     random_wrap_p,
 )
-from plait.random.arguments import check_key, is_typed, sampler
+from plait.random.arguments import check_key, is_typed, known_shape, sampler
 from plait.runtime.array import from_host
 
 _IMPLEMENTATION = "threefry2x32"
@@ -184,7 +184,7 @@ def split(key: Any, num: Any = 2) -> Any:
     Raises: ArgumentTypeError for what is no key; ShapeError for several keys.
     """
     key = check_key("split", key)
-    shape = shape_of(num, "split")
+    shape = known_shape("split", num)
     if is_typed(key):
         return random_split_p.bind(key, shape=shape)
     return _split_words(key, shape=shape)
@@ -247,7 +247,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     dtype = dtypes.default_uint() if dtype is None else to_dtype(dtype)
     if dtype not in UINT or dtypes.iinfo(dtype).bits < 8:
         raise ArgumentError(f"dtype must be an unsigned integer dtype, not {dtype.name}", op="bits")
-    return _bits(key, shape=shape_of(shape, "bits"), bit_width=8 * dtype.itemsize)
+    return _bits(key, shape=known_shape("bits", shape), bit_width=8 * dtype.itemsize)
 
 
 __all__ = [

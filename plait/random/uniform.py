@@ -13,7 +13,7 @@ from plait.core.dtypes import COMPLEX, FLOAT, INTEGER
 from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError
 from plait.numpy.manipulation import rows
-from plait.numpy.promotion import shape_of, to_dtype
+from plait.numpy.promotion import to_dtype
 from plait.ops.arithmetic import add, convert_element_type, mul, rem, sub
 from plait.ops.axes import broadcast_to
 from plait.ops.bits import random_bits_p
@@ -25,6 +25,7 @@ from plait.random.arguments import (
     fitting_shape,
     float_dtype,
     int_dtype,
+    known_shape,
     parameter,
     sampler,
     split_key,
@@ -82,7 +83,7 @@ def uniform(
     key = check_key("uniform", key)
     dtype = float_dtype("uniform", dtype)
     low, high = (parameter("uniform", n, x) for n, x in (("minval", minval), ("maxval", maxval)))
-    shape = shape_of(shape, "uniform")
+    shape = known_shape("uniform", shape)
     shape = fitting_shape("uniform", shape, minval=low.shape, maxval=high.shape)
     if isinstance(minval, float) and isinstance(maxval, float) and (minval, maxval) == (0.0, 1.0):
         return _unit(key, shape=shape, dtype=dtype)
@@ -130,7 +131,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
         raise ArgumentError(
             f"dtype must be a float or complex dtype, not {dtype.name}", op="normal"
         )
-    return _normal(key, shape=shape_of(shape, "normal"), dtype=dtype)
+    return _normal(key, shape=known_shape("normal", shape), dtype=dtype)
 
 
 # --- integers
@@ -198,7 +199,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
     key = check_key("randint", key)
     dtype = int_dtype("randint", dtype)
     low, high = (parameter("randint", n, x) for n, x in (("minval", minval), ("maxval", maxval)))
-    shape = shape_of(shape, "randint")
+    shape = known_shape("randint", shape)
     shape = fitting_shape("randint", shape, minval=low.shape, maxval=high.shape)
     info = dtypes.iinfo(dtype)
     if info.bits < 32:
@@ -280,7 +281,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """-1 or 1, each with probability 1/2; int32 by default (int64 with enable_x64)."""
     key = check_key("rademacher", key)
     dtype = dtypes.default_int() if dtype is None else to_dtype(dtype)
-    return _rademacher(key, shape=shape_of(shape, "rademacher"), dtype=dtype)
+    return _rademacher(key, shape=known_shape("rademacher", shape), dtype=dtype)
 
 
 __all__ = [

@@ -52,6 +52,9 @@ def cases(random, jnp, vmap, jit):
     yield "normal shape", random.normal(old, (3, 1, 5))
     yield "normal complex", random.normal(key, (9,), "complex64")
     yield "normal vmap", vmap(lambda k: random.normal(k, (4,)))(random.split(old, 3))
+    for shape in ((3, 4, 5), (100, 3), (33, 33), (3, 3, 4, 10), (1, 1)):
+        yield f"normal {shape}", random.normal(key, shape)
+        yield f"exponential {shape}", random.exponential(key, shape)
     yield "normal 10007", random.normal(key, (10007,))[-64:]
     yield "truncated arrays", random.truncated_normal(key, low, low + 1.0)
     yield "gumbel high", random.gumbel(key, (33,), mode="high")
