@@ -88,11 +88,11 @@ class JitFunction(Transformed):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if context.interpreter is eager and not self.has_static:
-            leaves, in_tree = _flatten((args, kwargs) if kwargs else args)
             try:
+                leaves, in_tree = _flatten((args, kwargs) if kwargs else args)
                 entry = self.fast[in_tree, state.key, *map(sig_of, leaves)]
-            except (KeyError, AttributeError):
-                entry = None  # a new kind of call, or a leaf that is no Array
+            except (KeyError, AttributeError, RecursionError, SystemError):
+                entry = None  # a new kind of call, a leaf that is no Array, or no tree at all
             if entry is None:  # outside of the handler: errors below have nothing to do with it
                 return self.slow_call(args, kwargs)
             if entry.plain:
@@ -213,8 +213,11 @@ class JitFunction(Transformed):
             check_hashable(value, name, self.kind)
         dynamic_args = tuple(a for k, a in enumerate(args) if k not in numbers)
         dynamic_kwargs = {n: v for n, v in kwargs.items() if n not in self.static.names}
-        # 1, 1.0 and True are equal keys but make different programs.
-        key = tuple((where, type(value), value) for where, value in static)
+        # 1, 1.0 and True are equal keys but make different programs, and so are 0.0 and -0.0.
+        key = tuple(
+            (where, (type(value), str(value) if type(value) in (float, complex) else ""), value)
+            for where, value in static
+        )
         return Call(self, args, kwargs, key, (dynamic_args, dynamic_kwargs))
 
     def names_of_arguments(self, count: int) -> list[str]:
@@ -314,7 +317,7 @@ class JitFunction(Transformed):
                     old, new = zip(
                         *[(o, n) for o, n in zip(old, new, strict=True) if o != n], strict=True
                     )
-                    old, new = ", ".join(map(repr, old)), ", ".join(map(repr, new))
+                    old, new = ", ".join(map(str, old)), ", ".join(map(str, new))
                 parts.append(f"{label} changed from {old} to {new}")
             reason = "; ".join(parts)
         print(f"plait: {self.kind} traces {name} ({where}): {reason}", file=sys.stderr)

@@ -27,6 +27,7 @@ from plait.interpreters.transpose import backward
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
 from plait.runtime.array import Array, as_array
+from plait.runtime.placement import signature
 from plait.transforms.arguments import (
     check_arrays,
     check_callable,
@@ -41,6 +42,18 @@ from plait.transforms.vmap import vmap
 def _value(x: Any) -> Any:
     """A result as users get it: never a bare NumPy scalar."""
     return x if isinstance(x, Tracer) or type(x) is Array else as_array(x)
+
+
+def _like(derivative: Any, type_: ArrayType) -> Any:
+    """A derivative as users get it: with a weak type where the value has one, as in JAX."""
+    derivative = _value(derivative)
+    have = type_of(derivative)
+    if have.weak_type == type_.weak_type:
+        return derivative
+    typed = ArrayType(have.shape, have.dtype, type_.weak_type)
+    if type(derivative) is Array:
+        return Array(derivative.buf, typed, signature(typed, derivative.placement))
+    return convert_element_type(derivative, have.dtype, type_.weak_type)
 
 
 def _float0_zeros(type_: ArrayType) -> np.ndarray:
@@ -267,7 +280,7 @@ def pull(linear: LinearMap, cts: Sequence[Any], in_types: Sequence[ArrayType]) -
         ct = next(pulled) if nz else None
         if ct is None:
             ct = zeros_of(t) if t.dtype in dtypes.INEXACT else _float0_zeros(t)
-        out.append(ct if not nz else _value(ct))
+        out.append(ct if not nz else _like(ct, t))
     return out
 
 
@@ -361,7 +374,7 @@ def _tangent(y: Any, t: Any) -> Any:
     type_ = y if isinstance(y, ArrayType) else type_of(y)
     if type_.dtype not in dtypes.INEXACT:
         return _float0_zeros(type_)
-    return _value(zeros_of(type_) if t is None else t)
+    return _like(zeros_of(type_) if t is None else t, type_)
 
 
 def _names(fun: Callable[..., Any], primals: Sequence[Any]) -> list[str]:
