@@ -392,16 +392,15 @@ def _unstack_outputs(
     program: Program, placements: Sequence[Placement | None]
 ) -> tuple[Program, list[tuple[ArrayType, Placement | None]]]:
     """Store results of a map that are equal in all lanes once; (Program, (type, placement)s)."""
-    repeated = {
-        eqn.outputs[0]: eqn.inputs[0] for eqn in program.equations if eqn.op is broadcast_in_dim_p
-    }
+    repeated = {eqn.outputs[0]: eqn for eqn in program.equations if eqn.op is broadcast_in_dim_p}
     atoms, outs = list(program.outputs), []
     for k, (atom, placement) in enumerate(zip(program.outputs, placements, strict=True)):
         type_ = atom.type
         if isinstance(placement, Lanes) and type(atom) is Var and atom in repeated:
-            inner = repeated[atom]
-            rest = type_.shape[: placement.axis] + type_.shape[placement.axis + 1 :]
-            if type(inner) is Var and inner.type.shape == rest:
+            inner, dims = repeated[atom].inputs[0], repeated[atom].params["dims"]
+            rest = tuple(k for k in range(type_.ndim) if k != placement.axis)
+            shape = tuple(type_.shape[k] for k in rest)
+            if type(inner) is Var and inner.type.shape == shape and dims == rest:
                 atoms[k] = inner
                 placement = Lanes(placement.devices, placement.axis, stacked=False)
         outs.append((type_, placement))
