@@ -11,7 +11,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from types import CodeType
+from types import CodeType, TracebackType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -83,6 +83,17 @@ def user_source() -> Source | None:
             return Source(frame.f_code, frame.f_lasti, _scope.prefix)
         frame = frame.f_back
     return None
+
+
+def raised_at(traceback: TracebackType | None) -> Source | None:
+    """The innermost line that is not plait's own of those an exception came through."""
+    found = None
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if not _internal(code.co_filename):
+            found = Source(code, traceback.tb_lasti, _scope.prefix)
+        traceback = traceback.tb_next
+    return found
 
 
 def function_source(function: object) -> str:

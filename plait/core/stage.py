@@ -14,8 +14,9 @@ from plait.core.context import context, running
 from plait.core.interpreter import Interpreter, Tracer, infer, leaked
 from plait.core.primitive import Primitive
 from plait.core.program import Atom, Equation, Literal, Program, Var
-from plait.core.source import Source, function_name, scope, user_source
+from plait.core.source import Source, function_name, raised_at, scope, user_source
 from plait.core.types import ArrayType, type_of
+from plait.errors import PlaitError
 
 
 class StageTracer(Tracer):
@@ -156,6 +157,10 @@ def stage(
             arguments = [stager.argument(t, n) for t, n in zip(types, labels, strict=True)]
             outputs = function(*arguments)
             return stager.finish(outputs, name)
+    except PlaitError as error:
+        if error.where is None and (line := raised_at(error.__traceback__)):
+            error.where = str(line)
+        raise
     finally:
         stager.alive = False
         context.source = source

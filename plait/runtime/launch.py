@@ -27,6 +27,14 @@ class MemoryAnalysis:
     code: int
     peak: int
 
+    # JAX's names.
+    argument_size_in_bytes = property(lambda self: self.arguments)
+    output_size_in_bytes = property(lambda self: self.outputs)
+    alias_size_in_bytes = property(lambda self: self.aliased)
+    temp_size_in_bytes = property(lambda self: self.temporaries)
+    generated_code_size_in_bytes = property(lambda self: self.code)
+    peak_memory_in_bytes = property(lambda self: self.peak)
+
 
 class ProgramToken:
     """Ready when a program has ended: what the gate and the effects wait for."""

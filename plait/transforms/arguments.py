@@ -117,7 +117,11 @@ def names_tuple(value: Any, op: str, what: str) -> tuple[str, ...]:
     """A name, a sequence of names or None as a tuple."""
     if value is None:
         return ()
-    names = (value,) if isinstance(value, str) else tuple(value)
+    names = (value,) if isinstance(value, str) else value
+    try:
+        names = tuple(names)
+    except TypeError:
+        names = (value,)
     if not all(isinstance(n, str) for n in names):
         raise ArgumentTypeError(f"{what} is a name or a sequence of names", op=op, got=value)
     return names
@@ -187,6 +191,13 @@ def check_disjoint(static: Selected, donated: Selected, op: str) -> None:
 
 def check_hashable(value: Any, name: str, op: str) -> None:
     """Raise ArgumentError for a static argument that cannot be part of a key."""
+    if isinstance(value, Tracer):
+        raise ArgumentError(
+            f"the static argument {name} is a traced value",
+            op=op,
+            value=value,
+            fix="pass a number that is known, or do not mark it static",
+        )
     try:
         hash(value)
     except TypeError:
@@ -197,8 +208,6 @@ def check_hashable(value: Any, name: str, op: str) -> None:
             value=value,
             fix="pass a tuple, a string, a number or a frozen dataclass, or do not mark it static",
         ) from None
-    if isinstance(value, Tracer):
-        raise ArgumentError(f"the static argument {name} is a traced value", op=op, value=value)
 
 
 class Flat(NamedTuple):

@@ -76,6 +76,8 @@ def clear_tables() -> None:
     """Empty the tables of all transformed functions."""
     for by_recipe in list(_tables.values()):
         for table in list(by_recipe.values()):
-            table.clear()
+            # What is in it is held by the functions that share it as well.
+            for held in table.values():
+                held.clear()
     for transformed in list(_own_tables):
         transformed.clear()

@@ -773,7 +773,7 @@ def test_bad_bounds():
     )
     assert message(
         ArgumentError, lambda: jax.jit(lambda n: lax.fori_loop(0, n, body, 0, unroll=2))(3)
-    ) == ("fori_loop: a loop whose bounds are traced cannot be unrolled\n  unroll  2")
+    ).startswith("fori_loop: a loop whose bounds are traced cannot be unrolled\n  unroll  2\n")
     assert message(
         DtypeError, lambda: lax.fori_loop(0, 3, lambda i, x: x * 0.5, jnp.int32(1))
     ).startswith(
