@@ -20,6 +20,7 @@ from plait.core.program import Program, Var, sub_programs
 from plait.core.types import ArrayType, type_of
 from plait.hlo.builder import Builder, Value
 from plait.hlo.types import tensor
+from plait.ops.axes import permute_p
 from plait.ops.sharding import sharding_constraint_p
 from plait.regions import gang
 from plait.regions.spmd import pmap_p
@@ -214,7 +215,15 @@ def _mapped_values(
     elsewhere: set[Any] = set(program.outputs)
     leaving: dict[Any, list[tuple[int, ...]]] = {}
     mesh = gang.free_mesh(grid.shape)
+    permutes = []
     for eqn in program.equations:
+        if eqn.op is permute_p:  # how a map's axis gets to the front, and from there
+            permutes.append(eqn)
+            x, axes = eqn.inputs[0], eqn.params["axes"]
+            if x in leaving:
+                dims = [*leaving[x], *[()] * (len(axes) - len(leaving[x]))]
+                leaving[eqn.outputs[0]] = [dims[a] for a in axes]
+            continue
         plan = None
         if eqn.op is pmap_p and eqn.params["form"] == "gang":
             plan = gang.place_rows(mesh, eqn.params["axis_size"])
@@ -232,6 +241,13 @@ def _mapped_values(
         for var, flags in zip(eqn.outputs, out_levels, strict=False):
             if any(flags):
                 leaving[var] = gang.split_dims(levels, flags)
+    for eqn in reversed(permutes):
+        x, y, axes = eqn.inputs[0], eqn.outputs[0], eqn.params["axes"]
+        if y in entering and y not in elsewhere:
+            dims = [*entering[y], *[()] * (len(axes) - len(entering[y]))]
+            entering[x] = [dims[axes.index(d)] for d in range(len(axes))]
+        else:
+            elsewhere.add(x)
     return {v: p for v, p in entering.items() if v not in elsewhere}, leaving
 
 

@@ -252,6 +252,16 @@ def check_axes(axes: Any, what: str, op: str) -> None:
             )
 
 
+def check_axis_size(size: Any, op: str) -> None:
+    """Raise unless axis_size= is None or a whole number that is not negative."""
+    if size is None:
+        return
+    if isinstance(size, bool) or not hasattr(size, "__index__"):
+        raise ArgumentTypeError("axis_size is an int", op=op, got=size)
+    if operator.index(size) < 0:
+        raise ArgumentError("axis_size cannot be negative", op=op, got=size)
+
+
 def spread_in_axes(
     in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any], op: str, count: int | None = None
 ) -> list[int | None]:

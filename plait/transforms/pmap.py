@@ -7,7 +7,7 @@ The traced call is a Program that moves the mapped axes to the front, applies th
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +32,7 @@ from plait.runtime.eager import eager
 from plait.transforms.arguments import (
     check_arrays,
     check_axes,
+    check_axis_size,
     check_callable,
     check_disjoint,
     flatten_result,
@@ -335,21 +336,20 @@ def pmap(
     donated = select_arguments(fun, donate_argnums, donate_argnames, "pmap", "donate")
     check_disjoint(static, donated, "pmap")
     if devices is not None:
-        devices = tuple(devices)
+        devices = tuple(devices) if isinstance(devices, Iterable) else (devices,)
         if not devices:
             raise ArgumentError(
                 "devices is empty", op="pmap", fix="leave it out to use all devices"
             )
-        if len(set(devices)) != len(devices):
-            raise ArgumentError("a device is named twice", op="pmap", devices=devices)
         if not all(hasattr(d, "platform") for d in devices):
             raise ArgumentTypeError(
-                "devices holds devices, as plait.devices() gives them", op="pmap"
+                "devices is a list of devices, as plait.devices() gives them",
+                op="pmap",
+                got=devices,
             )
-    if axis_size is not None and (
-        isinstance(axis_size, bool) or not hasattr(axis_size, "__index__")
-    ):
-        raise ArgumentTypeError("axis_size is an int", op="pmap", got=axis_size)
+        if len(set(devices)) != len(devices):
+            raise ArgumentError("a device is named twice", op="pmap", devices=devices)
+    check_axis_size(axis_size, "pmap")
     return PmapFunction(
         fun, axis_name, in_axes, out_axes, static, donated, devices, backend, axis_size
     )
