@@ -76,6 +76,8 @@ def test_sizes():
     refused(ValueError, lambda: jax.vmap(lambda x: x, axis_size=3)(X), "axis_size is 3", "2")
     refused(ValueError, lambda: jax.vmap(lambda x: x, in_axes=None)(X), "axis_size")
     refused(ValueError, lambda: jax.vmap(lambda: 1.0)(), "axis_size")
+    refused(ValueError, lambda: jax.vmap(lambda: 1.0, axis_size=-1), "vmap", "negative")
+    refused(TypeError, lambda: jax.vmap(lambda: 1.0, axis_size=1.5), "vmap", "axis_size is an int")
 
 
 def test_names():
