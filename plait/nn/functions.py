@@ -199,7 +199,9 @@ def soft_sign(x: Any) -> Any:
 
 @PerChoice
 def _squareplus(x: Any, b: Any) -> Any:
-    return (x + jnp.sqrt(jnp.square(x) + b)) / 2
+    # The square of a float16 overflows from 256 on.
+    wide = x.astype(dtypes.float32) if x.dtype.itemsize < 4 else x
+    return ((wide + jnp.sqrt(jnp.square(wide) + b)) / 2).astype(x.dtype)
 
 
 def squareplus(x: Any, b: Any = 4) -> Any:
@@ -233,7 +235,9 @@ def mish(x: Any) -> Any:
 @PerChoice
 def _gelu(x: Any, *, approximate: bool) -> Any:
     if approximate:
-        inner = math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))
+        # Beyond 10 the tanh is 1 or -1 to the last bit in every dtype, while the cube overflows.
+        near = jnp.clip(x, -10.0, 10.0)
+        inner = math.sqrt(2 / math.pi) * (near + 0.044715 * (near * near * near))
         return x * (0.5 * (1.0 + tanh(inner)))
     # erfc keeps the digits of the small values that 1 + erf loses.
     return 0.5 * x * erfc(-x * math.sqrt(0.5))
@@ -249,7 +253,8 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 @PerChoice
 def _sparse_plus(x: Any) -> Any:
-    return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, jnp.square(x + 1.0) / 4))
+    near = jnp.clip(x, -1.0, 1.0)  # elsewhere the square might overflow
+    return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, jnp.square(near + 1.0) / 4))
 
 
 def sparse_plus(x: Any) -> Any:
