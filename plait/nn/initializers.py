@@ -22,9 +22,9 @@ from plait.ops.functions import log, sqrt
 from plait.ops.special import erf_inv
 from plait.random.arguments import check_key, known_shape, sampler, split_key
 from plait.random.continuous import truncated_normal as random_truncated_normal
-from plait.random.uniform import normal as random_normal
-from plait.random.uniform import normal_uniforms, uniform_between, unit_floats
-from plait.random.uniform import uniform as random_uniform
+from plait.random.standard import normal as random_normal
+from plait.random.standard import normal_uniforms, uniform_between, unit_floats
+from plait.random.standard import uniform as random_uniform
 
 # The standard deviations of normal numbers held between -2 and 2, and of complex ones held in the
 # circle of radius 2.

@@ -28,7 +28,7 @@ from plait.random.continuous import (
 )
 from plait.random.counts import binomial, multinomial, poisson
 from plait.random.discrete import categorical, choice, geometric, permutation, shuffle
-from plait.random.gamma import (
+from plait.random.gammas import (
     ball,
     beta,
     chisquare,
@@ -51,7 +51,7 @@ from plait.random.keys import (
     split,
     wrap_key_data,
 )
-from plait.random.uniform import bernoulli, normal, rademacher, randint, uniform
+from plait.random.standard import bernoulli, normal, rademacher, randint, uniform
 
 __all__ = [
     "PRNGKey",

@@ -27,7 +27,7 @@ from plait.random.arguments import (
     split_key,
 )
 from plait.random.exact import exp, log, log1p, pow, tan
-from plait.random.uniform import normal_values, signs, uniform_between, unit_floats
+from plait.random.standard import normal_values, signs, uniform_between, unit_floats
 from plait.regions.custom import stop_gradient
 
 

@@ -28,7 +28,7 @@ from plait.random.arguments import (
     split_key,
 )
 from plait.random.exact import lgamma, log, log1p, running_sums
-from plait.random.uniform import unit_floats
+from plait.random.standard import unit_floats
 from plait.regions.loops import scan, while_loop
 
 # --- Poisson

@@ -31,7 +31,7 @@ from plait.random.arguments import (
 )
 from plait.random.continuous import gumbel_mode, gumbel_values
 from plait.random.exact import log, log1p, running_sums
-from plait.random.uniform import integers_between, unit_floats
+from plait.random.standard import integers_between, unit_floats
 
 # --- categories
 

@@ -31,7 +31,7 @@ from plait.random.arguments import (
 )
 from plait.random.continuous import exponential_values, power, with_parameters
 from plait.random.exact import exp, log, pow
-from plait.random.uniform import normal_values, signs, unit_floats
+from plait.random.standard import normal_values, signs, unit_floats
 from plait.regions.custom_jvp import custom_jvp
 from plait.regions.loops import while_loop
 from plait.transforms.vmap import vmap
