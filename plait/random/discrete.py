@@ -134,7 +134,7 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 
     >>> import plait.random
     >>> plait.random.permutation(plait.random.key(0), 5)
-    Array([2, 4, 1, 3, 0], dtype=int32)
+    Array([0, 1, 4, 3, 2], dtype=int32)
     """
     key = check_key("permutation", key)
     type_ = type_of(operand("permutation", x, 1))

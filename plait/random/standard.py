@@ -78,7 +78,7 @@ def uniform(
 
     >>> import plait.random
     >>> plait.random.uniform(plait.random.key(0), (2,))
-    Array([0.947667  , 0.9785799 ], dtype=float32)
+    Array([0.947667 , 0.9785799], dtype=float32)
     """
     key = check_key("uniform", key)
     dtype = float_dtype("uniform", dtype)
@@ -123,7 +123,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
 
     >>> import plait.random
     >>> plait.random.normal(plait.random.key(0), (2,))
-    Array([ 1.6226422,  2.0252647], dtype=float32)
+    Array([1.6226422, 2.0252647], dtype=float32)
     """
     key = check_key("normal", key)
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
@@ -194,7 +194,7 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
 
     >>> import plait.random
     >>> plait.random.randint(plait.random.key(0), (5,), 0, 10)
-    Array([2, 0, 4, 8, 5], dtype=int32)
+    Array([9, 0, 2, 3, 1], dtype=int32)
     """
     key = check_key("randint", key)
     dtype = int_dtype("randint", dtype)
@@ -253,8 +253,8 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
     key; DtypeError if p is not a float; ShapeError; ArgumentError for other modes.
 
     >>> import plait.random
-    >>> plait.random.bernoulli(plait.random.key(0), 0.3, (4,))
-    Array([False, False, False,  True], dtype=bool)
+    >>> plait.random.bernoulli(plait.random.key(0), 0.9, (4,))
+    Array([False, False,  True,  True], dtype=bool)
     """
     key = check_key("bernoulli", key)
     if mode not in ("low", "high"):
