@@ -121,7 +121,7 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
 
     def delete(self) -> None:
         """Free its memory now; later use raises DonatedError."""
-        if type(self.buf) is not Taken:
+        if type(self.buf) is not Taken and not is_shared(self):
             xla.delete(self.buf)
             self.buf = Taken("its delete() method")
 
@@ -374,8 +374,24 @@ def taken_error(x: Array, taken: Taken, op: str | None = None, name: str = "") -
     )
 
 
-_scalars: dict[tuple, Any] = {}
+# Arrays of Python numbers, and their ids. A number may become the same Array in several places, so
+# that none of these may ever be donated or deleted; they are kept for good.
+_scalars: dict[tuple, Array] = {}
+_shared: set[int] = set()
 _SCALARS_KEPT = 1024
+
+
+def is_shared(x: Array) -> bool:
+    """Whether an Array is the one that stands for a Python number everywhere."""
+    return id(x) in _shared
+
+
+def own_array(x: Any) -> Array:
+    """`as_array`, but of a number an Array that nobody else has: for what users receive."""
+    if type(x) is Array or isinstance(x, Tracer):
+        return as_array(x)
+    type_ = type_of(x)
+    return from_host(canonical_value(x, type_), type_)
 
 
 def from_host(
@@ -409,10 +425,10 @@ def as_array(x: Any) -> Array:
         key = (kind, x, state.key)
         found = _scalars.get(key)
         if found is None:
-            if len(_scalars) >= _SCALARS_KEPT:
-                _scalars.clear()
-            type_ = type_of(x)
-            found = _scalars[key] = from_host(canonical_value(x, type_), type_)
+            found = own_array(x)
+            if len(_scalars) < _SCALARS_KEPT:
+                _scalars[key] = found
+                _shared.add(id(found))
         return found
     if isinstance(x, Tracer):
         raise leaked(x)
@@ -443,5 +459,7 @@ __all__ = [
     "as_array",
     "canonical_value",
     "from_host",
+    "is_shared",
+    "own_array",
     "taken_error",
 ]

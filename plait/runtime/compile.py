@@ -28,7 +28,15 @@ from plait.ops.sharding import sharding_constraint_p
 from plait.regions import gang
 from plait.regions.spmd import Pmap, fuse
 from plait.runtime import client, xla
-from plait.runtime.array import Array, Taken, as_array, canonical_value, taken_error
+from plait.runtime.array import (
+    Array,
+    Taken,
+    as_array,
+    canonical_value,
+    is_shared,
+    own_array,
+    taken_error,
+)
 from plait.runtime.interrupt import has_loops, interruptible
 from plait.runtime.partition import Grid, choose_grid, lay_out, lone_device, spread
 from plait.runtime.placement import (
@@ -91,6 +99,8 @@ class Compiled:
 
         Raises: DonatedError, OutOfMemory and what a callback raised.
         """
+        if self.donated:
+            args = self.own_donated(args)
         if self.feeders is None and not all(type(x) is Array for x in args):
             args = [x if type(x) is Array else as_array(x) for x in args]
         if self.donated:
@@ -115,6 +125,17 @@ class Compiled:
 
             check_results(self, args, results)
         return results
+
+    def own_donated(self, args: Sequence[Any]) -> list[Any]:
+        """The arguments, those that are donated in memory that nobody else uses."""
+        own = list(args)
+        for k in self.donated:
+            x = own[k]
+            if type(x) is not Array:
+                own[k] = own_array(x)
+            elif is_shared(x):
+                own[k] = Array(xla.duplicate(x._live()), x.type, x.sig)
+        return own
 
     def take(self, args: Sequence[Array]) -> None:
         """Mark the arguments whose buffers the call took."""

@@ -16,7 +16,7 @@ from plait.regions.call import call_p
 from plait.regions.spmd import lanes_of, pmap_p
 from plait.runtime import xla
 from plait.runtime.array import Array, as_array
-from plait.runtime.placement import Placement, Sharded, signature
+from plait.runtime.placement import Lanes, Placement, Sharded, signature
 
 
 def _bad(x: Any) -> np.ndarray | None:
@@ -40,28 +40,39 @@ def check_results(compiled: Any, args: Sequence[Array], results: Sequence[Array]
         found = _bad(result)
         if found is None:
             continue
-        program = compiled.program
-        culprit = _search(program, args, compiled.captured)
-        position = tuple(int(k) for k in np.argwhere(found)[0])
+        found_by = _search(compiled.program, args, compiled.captured)
+        # What the op made, not what became of it: a collective spreads a NaN over all devices.
+        culprit, made = found_by or (None, result)
+        where = _bad(made)
+        position = tuple(int(k) for k in np.argwhere(found if where is None else where)[0])
+        device = _device([r.placement for r in results], made, position)
         raise NanError(
-            f"{_word(result, position)} came out of "
+            f"{_word(made, position)} came out of "
             + (culprit.op.name if culprit else compiled.name),
             op=compiled.name if culprit and culprit.op.name != compiled.name else None,
-            result=result.type,
+            result=made.type,
             position=position,
-            device=_device(result.placement, result, position),
             where=str(culprit.source) if culprit and culprit.source else None,
             fix="guard the operand (jnp.where on the input of the op), or switch debug_nans off",
+            **({"device": device} if device else {}),
         )
 
 
-def _word(result: Array, position: tuple[int, ...]) -> str:
-    value = np.asarray(result.host())[position]
+def _word(result: Any, position: tuple[int, ...]) -> str:
+    value = np.asarray(as_array(result).host())[position]
     return "a NaN" if np.isnan(value) else "an infinity"
 
 
-def _device(placement: Placement | None, x: Array, position: tuple[int, ...]) -> str | None:
-    if placement is None or len(placement.devices) < 2:
+def _device(placements: Sequence[Placement | None], x: Any, position: tuple[int, ...]) -> str | None:
+    """The device of a map at which a value was made: the lanes of a map come first in its values."""
+    own = getattr(x, "placement", None)
+    spread = [p for p in (own, *placements) if p is not None and len(p.devices) > 1]
+    if not spread or not position:
+        return None
+    placement = spread[0]
+    if isinstance(placement, Lanes):
+        placement = Lanes(placement.devices)
+    if x.type.shape[0] % len(placement.devices):
         return None
     for k, (device, index) in enumerate(placement.parts(x.type)):
         inside = zip(position, index, x.shape, strict=True)
@@ -70,8 +81,10 @@ def _device(placement: Placement | None, x: Array, position: tuple[int, ...]) ->
     return None
 
 
-def _search(program: Program, args: Sequence[Any], captured: Sequence[Any]) -> Equation | None:
-    """The first equation that makes a bad value, by running the program op by op.
+def _search(
+    program: Program, args: Sequence[Any], captured: Sequence[Any]
+) -> tuple[Equation, Any] | None:
+    """The first equation that makes a bad value, and that value, by running the program op by op.
 
     None as well for a program with effects that would happen a second time.
     """
@@ -123,17 +136,19 @@ def _silenced(program: Program) -> Program | None:
     return Program(program.inputs, kept, program.outputs, program.name, program.names)
 
 
-def _first(program: Program, args: Sequence[Any], watched: dict[str, bool]) -> Equation | None:
+def _first(
+    program: Program, args: Sequence[Any], watched: dict[str, bool]
+) -> tuple[Equation, Any] | None:
     env: dict[Var, Any] = dict(zip(program.inputs, args, strict=True))
     for eqn in program.equations:
         xs = [env[a] if type(a) is Var else a.value for a in eqn.inputs]
         ys = eqn.op.bind(*xs, **eqn.params)
         ys = tuple(ys) if eqn.op.multiple_results else (ys,)
         with override(**watched):
-            bad = any(_bad(y) is not None for y in ys)
-        if bad:
+            bad = next((y for y in ys if _bad(y) is not None), None)
+        if bad is not None:
             inner = _inside(eqn)
-            return (_first(inner, xs, watched) if inner else None) or eqn
+            return (_first(inner, xs, watched) if inner else None) or (eqn, bad)
         env.update(zip(eqn.outputs, ys, strict=True))
     return None
 

@@ -39,18 +39,28 @@ class MemoryAnalysis:
 class ProgramToken:
     """Ready when a program has ended: what the gate and the effects wait for."""
 
-    __slots__ = ("block_until_ready",)
+    __slots__ = ("_token",)
 
     def __init__(self, token: Any) -> None:
-        self.block_until_ready = token.block_until_ready
+        self._token: Any = token
+
+    def block_until_ready(self) -> None:
+        """Wait for the program's end, or raise its failure."""
+        if (token := self._token) is not None:
+            token.block_until_ready()
+            self._token = None
 
     def is_deleted(self) -> bool:
         """Whether there is nothing to wait for."""
         return False
 
     def is_ready(self) -> bool:
-        """Whether the program has ended: a token cannot tell without waiting."""
-        return False
+        """Whether somebody has waited for the end: a token cannot tell otherwise."""
+        return self._token is None
+
+
+# The gate holds what it would wait for: a result up to this size, a token instead of larger ones.
+_HELD_BYTES = 1 << 16
 
 
 def make_execute(
@@ -71,7 +81,7 @@ def make_execute(
     smallest = min(range(len(sizes)), key=sizes.__getitem__, default=None)
 
     def launch(bufs: list[Any]) -> tuple[list[Any], Waitable]:
-        if smallest is not None and not has_effects:
+        if smallest is not None and sizes[smallest] <= _HELD_BYTES and not has_effects:
             outs = raw(bufs).consume_with_handlers(handlers)
             return outs, outs[smallest]
         results = raw(bufs, with_tokens=True)

@@ -13,7 +13,7 @@ from plait.core.interpreter import Tracer
 from plait.core.types import is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.runtime import client, xla
-from plait.runtime.array import Array, as_array, canonical_value, from_host
+from plait.runtime.array import Array, canonical_value, from_host, own_array
 from plait.runtime.placement import Lanes, OnDevice, Placement, Sharded, Shown, signature
 from plait.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding
 
@@ -85,7 +85,7 @@ def _same_shape(device: Any, x: Any) -> bool:
 def put_one(x: Any, target: Any) -> Array:
     """One array to one target."""
     if target is None:
-        return as_array(x)
+        return own_array(x)
     if isinstance(target, SingleDeviceSharding):
         (target,) = target.device_set
     if _is_device(target):
@@ -152,7 +152,7 @@ def _shown(x: Any, placement: Placement) -> Array:
     """An array in one buffer on the default device, shown as spread."""
     type_ = type_of(x)
     placement.parts(type_)  # raises if it does not divide
-    array = as_array(x)
+    array = own_array(x)
     if array.placement is placement:
         return array
     if array.placement is not None and not _on_default(array):
@@ -206,7 +206,7 @@ def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
         raise ArgumentError("devices is empty", op="device_put_replicated")
 
     def repeat(leaf: Any) -> Array:
-        array = as_array(leaf)
+        array = own_array(leaf)
         type_ = array.type.with_shape((len(devices), *array.shape))
         if devices[0].platform == "cpu" and state.pmap_form != "gang":
             if array.placement is not None and not _on_default(array):

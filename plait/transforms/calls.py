@@ -196,8 +196,13 @@ class JitFunction(Transformed):
         return call_p.bind(*traced.captured, *leaves, program=traced.program)
 
     def without_jit(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What disable_jit makes of a call."""
-        return self.fun(*args, **kwargs)
+        """What disable_jit makes of a call: the function itself, on arrays of plait's."""
+        call = self.split_static(args, kwargs)
+        dynamic = tree.map(
+            lambda x: as_array(x) if isinstance(x, np.ndarray | np.generic) else x, call.dynamic
+        )
+        given, named = call.rebuild(dynamic)
+        return self.fun(*given, **named)
 
     # --- arguments
 

@@ -26,7 +26,7 @@ from plait.interpreters.simplify import drop_dead
 from plait.interpreters.transpose import backward
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
-from plait.runtime.array import Array, as_array
+from plait.runtime.array import Array, as_array, own_array
 from plait.runtime.placement import signature
 from plait.transforms.arguments import (
     check_arrays,
@@ -41,7 +41,7 @@ from plait.transforms.vmap import vmap
 
 def _value(x: Any) -> Any:
     """A result as users get it: never a bare NumPy scalar."""
-    return x if isinstance(x, Tracer) or type(x) is Array else as_array(x)
+    return x if isinstance(x, Tracer) or type(x) is Array else own_array(x)
 
 
 def _like(derivative: Any, type_: ArrayType) -> Any:

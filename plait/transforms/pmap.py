@@ -241,7 +241,7 @@ class PmapFunction(JitFunction):
                 rows=size,
                 devices=count,
                 fix=f"pad the batch with {short} more row{'s' if short > 1 else ''} "
-                f"(jnp.pad(x, ((0, {short}), (0, 0)))) and drop their results, "
+                f"(jnp.pad(x, {_widths(mapped, short)})) and drop their results, "
                 f"or use a multiple of {count} rows, or at most {count}",
             )
 

@@ -12,7 +12,7 @@ from plait.core.types import type_of
 from plait.errors import ArgumentError
 from plait.interpreters.batch import Frame, add_axis, batch
 from plait.ops.axes import move_axis
-from plait.runtime.array import Array, as_array
+from plait.runtime.array import Array, as_array, own_array
 from plait.transforms.arguments import (
     argument_names,
     check_arrays,
@@ -81,7 +81,7 @@ class _Vmap(CompilesWhole):
                     function=function_name(self.fun),
                     fix="give the result an axis in out_axes, or reduce it over the rows first",
                 )
-            return y if isinstance(y, Tracer) or type(y) is Array else as_array(y)
+            return y if isinstance(y, Tracer) or type(y) is Array else own_array(y)
         rank = type_of(y).ndim - mapped
         axis = resolve_out_axis(axis, rank, "vmap")
         return move_axis(y if mapped else add_axis(y, size), 0, axis)
