@@ -20,6 +20,7 @@ from plait.numpy.index_parsing import Index, Positions, Range, Static, parse
 from plait.numpy.indexing import FILL, PROMISE, parse_mode
 from plait.numpy.promotion import (
     broadcast_shapes,
+    constant,
     is_base,
     is_traced_or_device,
     operand,
@@ -339,7 +340,9 @@ def _write_block(
         new = arithmetic.convert_element_type(value("apply", values(old)), x.dtype)
     else:
         new = _COMBINE[how](old, values)
-    return new if tuple(sizes) == x.type.shape else dynamic_update_slice_p.bind(x, new, *starts)
+    if tuple(sizes) == x.type.shape:
+        return constant(new)
+    return dynamic_update_slice_p.bind(x, new, *starts)
 
 
 def _scatter(

@@ -425,7 +425,10 @@ def as_array(x: Any) -> Array:
         key = (kind, x, state.key)
         found = _scalars.get(key)
         if found is None:
-            found = own_array(x)
+            type_ = type_of(x)
+            # Not on the switch's default device: a number should not decide where to compute.
+            buf = xla.put(canonical_value(x, type_), client.base_device())
+            found = Array(buf, type_, type_)
             if len(_scalars) < _SCALARS_KEPT:
                 _scalars[key] = found
                 _shared.add(id(found))
