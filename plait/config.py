@@ -20,6 +20,12 @@ def _flag(text: str) -> bool:
     return text.strip().lower() in ("1", "true", "yes", "on")
 
 
+def _form(text: str) -> str:
+    if text not in ("auto", "fused", "gang"):
+        raise ValueError(text)
+    return text
+
+
 def _env(name: str, convert: Callable[[str], Any], default: Any) -> Any:
     text = os.environ.get(f"PLAIT_{name.upper()}")
     if text is None:
@@ -27,10 +33,11 @@ def _env(name: str, convert: Callable[[str], Any], default: Any) -> Any:
     try:
         return convert(text)
     except ValueError:
+        like = 4 if default is None else default
         raise ArgumentError(
             f"the environment variable PLAIT_{name.upper()} has a value that cannot be read",
             value=text,
-            fix=f"unset it or give it a value like {default!r}",
+            fix=f"unset it or give it a value like {like!r}",
         ) from None
 
 
@@ -44,7 +51,7 @@ class _State(threading.local):
     numpy_dtype_promotion: str = "standard"
     numpy_rank_promotion: str = "allow"
     default_device: Any = None
-    pmap_form: str = _env("pmap_form", str, "auto")
+    pmap_form: str = _env("pmap_form", _form, "auto")
     check_programs: bool = _env("check_programs", _flag, False)
     # Read once, when the client starts or a program is compiled.
     num_cpu_devices: int | None = _env("num_cpu_devices", int, None)

@@ -65,8 +65,11 @@ class Tracer(ArrayMethods):
         value = self.concrete()
         if value is not None:
             return value
+        raise self._refusal(error, wanted, fix)
+
+    def _refusal(self, error: type, wanted: str, fix: str) -> Exception:
         source = user_source()
-        raise error(
+        return error(
             f"{wanted} was asked of a value that is traced, not known",
             op=self.interpreter.describe(),
             value=self.type,
@@ -107,14 +110,14 @@ class Tracer(ArrayMethods):
         return format(value, spec)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        import numpy as np
-
-        value = self._give_number(
+        # Refused even where the number is known (under grad): NumPy's result would have no
+        # derivative, and the gradient would silently be wrong.
+        raise self._refusal(
             TracerArrayConversionError,
             "its data as a NumPy array",
-            "use plait.numpy instead of numpy, or make the argument static",
+            "use plait.numpy instead of numpy (jnp.asarray(table)[i] to index a NumPy array), or "
+            "make the argument static",
         )
-        return np.asarray(value, dtype=dtype)
 
     def item(self) -> Any:
         return self._give_number(*_FLOAT).item()

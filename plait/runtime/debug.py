@@ -63,7 +63,9 @@ def _word(result: Any, position: tuple[int, ...]) -> str:
     return "a NaN" if np.isnan(value) else "an infinity"
 
 
-def _device(placements: Sequence[Placement | None], x: Any, position: tuple[int, ...]) -> str | None:
+def _device(
+    placements: Sequence[Placement | None], x: Any, position: tuple[int, ...]
+) -> str | None:
     """The device of a map at which a value was made: the lanes of a map come first in its values."""
     own = getattr(x, "placement", None)
     spread = [p for p in (own, *placements) if p is not None and len(p.devices) > 1]

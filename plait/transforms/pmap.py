@@ -106,7 +106,7 @@ class PmapFunction(JitFunction):
         size, axes = map_size(
             types, axes, lambda: self.leaf_names(call), self.axis_size, "pmap", keywords
         )
-        self._check_size(size, len(self.devices()))
+        self._check_size(size, len(self.devices()), _first_mapped(types, axes))
         rows = [
             t if axis is None else t.with_shape(t.shape[:axis] + t.shape[axis + 1 :])
             for t, axis in zip(types, axes, strict=True)
@@ -170,7 +170,7 @@ class PmapFunction(JitFunction):
             "pmap",
             keywords,
         )
-        self._check_size(size, len(self.devices()))
+        self._check_size(size, len(self.devices()), _first_mapped(types_of(leaves), axes))
         rows = [x if a is None else move_axis(x, a, 0) for x, a in zip(leaves, axes, strict=True)]
         mapped = [a is not None for a in axes]
         out: list[Any] = []
@@ -225,7 +225,7 @@ class PmapFunction(JitFunction):
             in_axes = tuple(a for k, a in enumerate(in_axes) if k not in static)
         return spread_in_axes(in_axes, args, kwargs, "pmap")
 
-    def _check_size(self, size: int, count: int) -> None:
+    def _check_size(self, size: int, count: int, mapped: tuple[int, int]) -> None:
         if size == 0:
             raise ShapeError(
                 "the mapped axis has size 0: there is nothing to run",
@@ -273,6 +273,18 @@ class PmapFunction(JitFunction):
         if state.pmap_form != "auto":
             return state.pmap_form
         return "fused" if devices[0].platform == "cpu" else "gang"
+
+
+def _first_mapped(types: Sequence[ArrayType], axes: Sequence[int | None]) -> tuple[int, int]:
+    """(rank, mapped axis) of the first mapped argument."""
+    return next(((t.ndim, a) for t, a in zip(types, axes, strict=True) if a is not None), (1, 0))
+
+
+def _widths(mapped: tuple[int, int], short: int) -> str:
+    """The argument of jnp.pad that adds rows to the first mapped argument."""
+    rank, axis = mapped
+    pairs = [f"(0, {short if k == axis else 0})" for k in range(rank)]
+    return f"({pairs[0]},)" if rank == 1 else f"({', '.join(pairs)})"
 
 
 def pmap(
