@@ -66,7 +66,7 @@ def _word(result: Any, position: tuple[int, ...]) -> str:
 def _device(
     placements: Sequence[Placement | None], x: Any, position: tuple[int, ...]
 ) -> str | None:
-    """The device of a map at which a value was made: the lanes of a map come first in its values."""
+    """The device of a map at which a value was made: lanes come first in the values of a map."""
     own = getattr(x, "placement", None)
     spread = [p for p in (own, *placements) if p is not None and len(p.devices) > 1]
     if not spread or not position:
