@@ -12,7 +12,7 @@ import plait as jax
 import plait.numpy as jnp
 from plait import lax
 from plait.config import override
-from plait.testing import assert_close
+from plait.testing import assert_close, reference
 from tests.laws.functions import FUNCTIONS, ROWS, Function, known
 
 EYE = np.eye(3)
@@ -291,16 +291,29 @@ def allowed(function: Function) -> list[Composition]:
     return [c for c in COMPOSITIONS if function.forward or not c.forward]
 
 
-@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
-def test_everything_in_one_compiled_program(function):
+def _everything(function: Function, run: Callable[..., Any]) -> None:
     def every(x):
         return [composition(function, x) for composition in allowed(function)]
 
     with jax.enable_x64():
-        results = jax.jit(every)(ROWS)
+        results = run(every)(ROWS)
     for composition, y in zip(allowed(function), results, strict=True):
         assert y.dtype == np.float64
         composition.check(function, np.asarray(y), 1e-6 if composition.kind == "hessian" else 1e-8)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS, ids=str)
+def test_everything_by_numpy(function):
+    """What the transformations write, run by NumPy: nothing is compiled."""
+    _everything(function, reference)
+
+
+COMPILED = ("own_vjp", "scanned", "spread")
+
+
+@pytest.mark.parametrize("function", [f for f in FUNCTIONS if str(f) in COMPILED], ids=str)
+def test_everything_in_one_compiled_program(function):
+    _everything(function, jax.jit)
 
 
 @pytest.mark.parametrize("place", range(len(COMPOSITIONS)), ids=lambda k: str(COMPOSITIONS[k]))
@@ -335,3 +348,75 @@ def test_a_broadcast_inside_a_lane_is_not_one_value_for_all_lanes():
         y = jax.pmap(lambda x, axis=axis: lax.broadcast_in_dim(x, (2, 2), (axis,)))(x)
         wanted = np.broadcast_to(x[:, :, None] if axis == 0 else x[:, None, :], (2, 2, 2))
         np.testing.assert_array_equal(y, wanted)
+
+
+# --- every three of them: around, between and inside two derivatives
+
+
+def _in_cond(g):
+    return lambda x: lax.cond(x[0] < 9, g, lambda x: g(2 * x), x)
+
+
+def _in_scan(g):
+    return lambda x: lax.scan(lambda c, k: (c, g(c * k)), x, jnp.array([2.0, 1.0], x.dtype))[1][1]
+
+
+def _in_fori_loop(g):
+    return lambda x: lax.fori_loop(0, 2, lambda k, y: g(x) + 0 * y, g(2 * x))
+
+
+def _in_vmap(g):
+    return lambda x: jax.vmap(g)(jnp.stack([2 * x, x]))[1]
+
+
+def _in_pmap(g):
+    return lambda x: jax.pmap(g)(jnp.stack([2 * x, x]))[1]
+
+
+def _in_psum(g):
+    def f(x):
+        parts = jnp.array([0.25, 0.75], x.dtype)
+        return jax.pmap(lambda x, k: lax.psum(k * g(x), "i"), "i", in_axes=(None, 0))(x, parts)[1]
+
+    return f
+
+
+def _with_jvp(g):
+    f = jax.custom_jvp(g)
+    f.defjvp(lambda primals, tangents: jax.jvp(g, primals, tangents))
+    return f
+
+
+def _with_vjp(g):
+    f = jax.custom_vjp(g)
+    f.defvjp(lambda x: jax.vjp(g, x), lambda pull, ct: pull(ct))
+    return f
+
+
+AROUND = {
+    "jit": jax.jit,
+    "checkpoint": jax.checkpoint,
+    "cond": _in_cond,
+    "scan": _in_scan,
+    "fori_loop": _in_fori_loop,
+    "vmap": _in_vmap,
+    "pmap": _in_pmap,
+    "psum": _in_psum,
+    "custom_jvp": _with_jvp,
+}
+
+
+@pytest.mark.parametrize("outer", AROUND)
+@pytest.mark.parametrize("middle", AROUND)
+def test_three_around_two_derivatives(outer, middle):
+    function = FUNCTIONS[0]
+    wanted = known(function).hessian[0]
+    with jax.enable_x64():
+        for inner in (*AROUND, "custom_vjp"):
+            wrap = AROUND.get(inner, _with_vjp)
+            slope = AROUND[middle](jax.grad(wrap(function.loss)))
+            derivatives = [jax.jacrev] if inner == "custom_vjp" else [jax.jacrev, jax.jacfwd]
+            for derivative in derivatives:
+                got = reference(AROUND[outer](derivative(slope)))(ROWS[0])
+                name = f"{outer} {derivative.__name__} {middle} grad {inner}"
+                assert_close(got, wanted, rtol=1e-6, atol=1e-6, message=name)
