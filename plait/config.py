@@ -103,9 +103,17 @@ _keys: dict[tuple, tuple] = {}
 client_started: list[Callable[[], bool]] = []
 
 
-def _current_key() -> tuple:
-    key = tuple(getattr(state, name) for name in _TRACED)
+def _key_of(source: Any) -> tuple:
+    key = tuple(getattr(source, name) for name in _TRACED)
     return _keys.setdefault(key, key)
+
+
+def _current_key() -> tuple:
+    return _key_of(state)
+
+
+def _shared_key() -> tuple:
+    return _key_of(_State)
 
 
 _State.key = _current_key()
@@ -160,7 +168,9 @@ class Config:
             )
         setattr(_State, name, value)
         if name in _TRACED:
-            _State.key = _current_key()
+            _State.key = _shared_key()
+            if "key" in state.__dict__:  # inside a block of this thread
+                state.key = _current_key()
 
     def read(self, name: str) -> Any:
         """The value of a switch in this thread."""
@@ -197,6 +207,8 @@ def override(**values: Any) -> Iterator[None]:
         for name in (*names, "key"):
             local.pop(name, None)
         local.update(before)
+        if "key" in before:  # still inside another block, and the process's switches may differ
+            state.key = _current_key()
 
 
 def enable_x64(value: bool = True):
