@@ -10,7 +10,7 @@ from plait.core.dtypes import FLOAT
 from plait.core.primitive import zeros_like
 from plait.core.sample import real
 from plait.ops.arithmetic import mul, sub
-from plait.ops.compare import eq, select
+from plait.ops.compare import bitwise_and, eq, ne, select
 from plait.ops.elementwise import binary
 from plait.ops.functions import logistic
 
@@ -28,8 +28,9 @@ def _lower(b: Any, x: Any, y: Any) -> Any:
 def _slope(x: Any, y: Any) -> Any:
     """d logaddexp(x, y) / dx = exp(x) / (exp(x) + exp(y))."""
     gap = sub(x, y)
-    # Equal infinities have no difference; NaN stays NaN.
-    return logistic(select(eq(x, y), zeros_like(gap), gap))
+    # Equal infinities have no difference; NaN stays NaN, and equal numbers keep their derivative.
+    undefined = bitwise_and(eq(x, y), ne(gap, gap))
+    return logistic(select(undefined, zeros_like(gap), gap))
 
 
 logaddexp = binary(

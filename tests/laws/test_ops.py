@@ -35,6 +35,7 @@ WITHOUT_SAMPLES = {
     "psum": COLLECTIVE,
     "psum_scatter": COLLECTIVE,
     "pmap": COLLECTIVE,
+    "sharding_constraint": "its parameter holds devices",
     "random_bits": KEYS,
     "random_fold_in": KEYS,
     "random_split": KEYS,
