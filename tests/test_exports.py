@@ -20,6 +20,7 @@ PUBLIC = (
     "plait.flatten_util",
     "plait.lax",
     "plait.nn",
+    "plait.nn.initializers",
     "plait.numpy",
     "plait.numpy.linalg",
     "plait.profiler",
