@@ -49,6 +49,16 @@ def describe(value: Any) -> str:
     return text if len(text) <= 120 else text[:117] + "..."
 
 
+def an(word: str) -> str:
+    """A word with its article."""
+    return f"an {word}" if word[:1].lower() in "aeiou" else f"a {word}"
+
+
+def several(n: int, word: str, words: str = "") -> str:
+    """How many: 1 axis, 2 axes (the plural is the word with an s unless given)."""
+    return f"{n} {word}" if n == 1 else f"{n} {words or word + 's'}"
+
+
 class PlaitError(Exception):
     """Base of plait's own errors: a summary, what was given, where, and the cure.
 

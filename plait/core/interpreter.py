@@ -68,6 +68,8 @@ class Tracer(ArrayMethods):
         raise self._refusal(error, wanted, fix)
 
     def _refusal(self, error: type, wanted: str, fix: str) -> Exception:
+        if not self.interpreter.alive:
+            return leaked(self)
         source = user_source()
         return error(
             f"{wanted} was asked of a value that is traced, not known",
@@ -159,7 +161,7 @@ def leaked(tracer: Tracer) -> UnexpectedTracerError:
         "a traced value was used after the transformation that made it had ended",
         op=tracer.interpreter.describe(),
         value=tracer.type,
-        made_at=str(source) if source else tracer.origin() or "an argument of the function",
+        made_at=str(source) if source else tracer.origin() or "inside the function",
         where=str(here) if here else None,
         fix="return the value from the function instead of storing it in a global, attribute or "
         "list",

@@ -12,7 +12,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from plait.errors import ArgumentError, ArgumentTypeError, PlaitError
+from plait.errors import ArgumentError, ArgumentTypeError, PlaitError, an, several
 from plait.runtime.xla import (
     DictKey,
     FlattenedIndexKey,
@@ -141,28 +141,24 @@ def _first_mismatch(prefix: Any, tree: Any, where: str) -> tuple[str, str]:
         return where, "a value that fits"
     if isinstance(prefix, tuple | list) and isinstance(tree, tuple | list):
         if len(prefix) != len(tree):
-            return where, f"{_count(len(prefix), 'entry')} given, {len(tree)} needed"
+            return where, f"{several(len(prefix), 'entry', 'entries')} given, {len(tree)} needed"
         if type(prefix) is not type(tree):
-            return where, f"a {type(prefix).__name__} given, a {type(tree).__name__} needed"
+            return where, f"{an(type(prefix).__name__)} given, {an(type(tree).__name__)} needed"
         for k, (p, t) in enumerate(zip(prefix, tree, strict=True)):
             if not _fits(p, t):
                 return _first_mismatch(p, t, f"{where}[{k}]")
     if isinstance(prefix, dict) and isinstance(tree, dict):
         if set(prefix) != set(tree):
-            return where, f"keys {sorted(map_str(prefix))} given, {sorted(map_str(tree))} needed"
+            return where, f"keys {_keys(prefix)} given, {_keys(tree)} needed"
         for k in prefix:
             if not _fits(prefix[k], tree[k]):
                 return _first_mismatch(prefix[k], tree[k], f"{where}[{k!r}]")
-    kind = "a leaf" if _is_leaf(tree) else f"a {type(tree).__name__}"
-    return where, f"a {type(prefix).__name__} given, {kind} needed"
+    kind = "a leaf" if _is_leaf(tree) else an(type(tree).__name__)
+    return where, f"{an(type(prefix).__name__)} given, {kind} needed"
 
 
-def map_str(keys: Iterable[Any]) -> list[str]:
-    return [repr(k) for k in keys]
-
-
-def _count(n: int, word: str) -> str:
-    return f"{n} {word}" if n == 1 else f"{n} entries" if word == "entry" else f"{n} {word}s"
+def _keys(tree: dict[Any, Any]) -> str:
+    return ", ".join(sorted(repr(key) for key in tree)) or "none"
 
 
 def _is_leaf(tree: Any) -> bool:

@@ -6,10 +6,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.core.context import context, named_axes, running
-from plait.core.interpreter import Interpreter, Tracer, leaked
+from plait.core.interpreter import Interpreter, Tracer, infer, leaked
 from plait.core.primitive import Primitive
 from plait.core.program import Program, is_per_lane, run_program
 from plait.core.types import ArrayType, type_of
+from plait.errors import PlaitError
 from plait.interpreters.closed import stage_closed
 from plait.ops.axes import broadcast_in_dim
 
@@ -86,6 +87,10 @@ class Batch(Interpreter):
             if not mine:
                 return parent.process(op, values, params)
             y, y_mapped = op.batch(frame, values, mapped, **params)
+        except PlaitError:
+            # Operands that do not fit are named as the function sees them, not with all rows.
+            infer(op, [type_of(x) for x in xs], params)
+            raise
         finally:
             context.interpreter = self
         if op.multiple_results:

@@ -307,7 +307,8 @@ def _plan(subscripts: Any, shapes: tuple[tuple[int, ...], ...], optimize: Any) -
         )
     except (ValueError, TypeError, KeyError, IndexError) as error:
         given: dict[str, Any] = {f"operand {i}": str(list(s)) for i, s in enumerate(shapes)}
-        raise ArgumentError(str(error), op="einsum", subscripts=str(subscripts), **given) from None
+        words = str(error).rstrip(".")
+        raise ArgumentError(words, op="einsum", subscripts=str(subscripts), **given) from None
     planned = []
     for taken, _, text, *_ in steps:
         inputs, result = text.split("->")

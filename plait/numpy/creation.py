@@ -18,6 +18,7 @@ from plait.errors import (
     DtypeError,
     IntegerOverflowError,
     ShapeError,
+    an,
 )
 from plait.numpy.promotion import (
     astype as _astype,
@@ -125,7 +126,7 @@ def _from_object(object: Any, dtype: Any, copy: bool | None) -> Any:
         return _from_host(np.asarray(memoryview(object)), dtype)
     except TypeError:
         raise ArgumentTypeError(
-            f"a {type(object).__name__} is not an array",
+            f"{an(type(object).__name__)} is not an array",
             op="array",
             fix="pass a number, an array, or nested lists of them",
         ) from None
@@ -202,7 +203,9 @@ def _measure(object: Any, leaves: list[Any]) -> tuple[int, ...]:
     if not isinstance(object, Sequence):
         if hasattr(object, "__array__"):
             return _measure(np.asarray(object), leaves)
-        raise ArgumentTypeError(f"a {type(object).__name__} in a list is not a number", op="array")
+        raise ArgumentTypeError(
+            f"{an(type(object).__name__)} in a list is not a number", op="array"
+        )
     shapes = [_measure(item, leaves) for item in object]
     if any(s != shapes[0] for s in shapes[1:]):
         other = next(s for s in shapes if s != shapes[0])

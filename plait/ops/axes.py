@@ -16,7 +16,7 @@ from plait.core import dtypes
 from plait.core.primitive import Linear, register, zeros_hook
 from plait.core.sample import real
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentTypeError, OutOfRangeError, ShapeError
+from plait.errors import ArgumentTypeError, OutOfRangeError, ShapeError, several
 
 
 def normalise_axis(axis: Any, ndim: int, op: str | None = None) -> int:
@@ -27,7 +27,7 @@ def normalise_axis(axis: Any, ndim: int, op: str | None = None) -> int:
         raise ArgumentTypeError("an axis is an int", op=op, axis=axis) from None
     if not -ndim <= index < ndim:
         raise OutOfRangeError(
-            f"axis {index} is out of range for an array of {ndim} dimensions",
+            f"axis {index} is out of range for an array of {several(ndim, 'dimension')}",
             op=op,
             fix=f"an axis from {-ndim} to {ndim - 1}" if ndim else "the array has no axis",
         )

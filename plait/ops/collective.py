@@ -17,7 +17,7 @@ from plait.core import dtypes, tree
 from plait.core.context import bound_axis_names
 from plait.core.primitive import Linear, register
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError
+from plait.errors import ArgumentError, DtypeError, OutOfRangeError, PlaitError
 from plait.ops.arithmetic import convert_element_type, div, mul
 from plait.ops.axes import reduce_sum
 from plait.ops.collective_exchange import (
@@ -298,7 +298,12 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = Non
 
     Raises: AxisNameError; ShapeError if the sizes differ.
     """
-    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+    try:
+        return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+    except PlaitError as error:
+        error.op = "pswapaxes"
+        error.given = {"axis" if k == "split_axis" else k: v for k, v in error.given.items()}
+        raise
 
 
 def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
@@ -306,6 +311,14 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 
     Raises: AxisNameError; OutOfRangeError for a source that the axis does not have.
     """
+    n = math.prod(sizes_of(names_of(axis_name, "pbroadcast"), "pbroadcast"))
+    if not 0 <= operator.index(source) < n:
+        raise OutOfRangeError(
+            f"source {source} is no position of the axis, whose positions are 0 to {n - 1}",
+            op="pbroadcast",
+            axis_name=repr(axis_name),
+            where=user_line(),
+        )
     everywhere = all_gather(x, axis_name)
     return tree.map(lambda rows: index_in_dim(rows, source, 0, keepdims=False), everywhere)
 
@@ -320,7 +333,7 @@ def pvary(x: Any, axis_name: Any) -> Any:
 
     Raises: AxisNameError if a name is not bound.
     """
-    axis_size(axis_name)
+    sizes_of(names_of(axis_name, "pvary"), "pvary")
     return x
 
 
@@ -330,7 +343,7 @@ def pcast(x: Any, axis_name: Any = None, *, to: str) -> Any:
     Raises: AxisNameError if a name is not bound.
     """
     if axis_name is not None:
-        axis_size(axis_name)
+        sizes_of(names_of(axis_name, "pcast"), "pcast")
     return x
 
 

@@ -15,7 +15,7 @@ from plait.core.source import function_name, function_source
 from plait.core.stage import stage, stage_cached
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
-from plait.errors import ArgumentTypeError, DtypeError, ShapeError
+from plait.errors import ArgumentTypeError, DtypeError, ShapeError, an
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.simplify import drop_dead
 from plait.ops.arithmetic import convert_p
@@ -87,11 +87,6 @@ def check_leaves(leaves: Sequence[Any], result: Any, op: str, label: str) -> Non
                 op=op,
                 fix="return arrays and numbers, in any nesting of containers",
             )
-
-
-def an(word: str) -> str:
-    """The word with its article."""
-    return f"an {word}" if word[:1].lower() in "aeiou" else f"a {word}"
 
 
 def describe_function(function: Any) -> str:

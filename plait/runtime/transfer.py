@@ -11,7 +11,7 @@ from plait.config import state
 from plait.core import tree
 from plait.core.interpreter import Tracer
 from plait.core.types import is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, an
 from plait.runtime import client, xla
 from plait.runtime.array import Array, canonical_value, from_host, own_array
 from plait.runtime.placement import Lanes, OnDevice, Placement, Sharded, Shown, signature
@@ -68,9 +68,14 @@ def device_put(
             for d, part in zip(flat, parts, strict=True):
                 targets += [d] * tree.structure(part).num_leaves
     out = []
-    for leaf, target in zip(leaves, targets, strict=True):
+    for k, (leaf, target) in enumerate(zip(leaves, targets, strict=True)):
         if not is_array(leaf):
-            raise ArgumentTypeError("is not an array", op="device_put", value=leaf)
+            name = tree.leaf_names(x, "x")[k]
+            raise ArgumentTypeError(
+                f"{name} is not an array: it is {an(type(leaf).__name__)}",
+                op="device_put",
+                value=leaf,
+            )
         y: Any = leaf if isinstance(leaf, Tracer) else put_one(leaf, target)
         if may_alias is False and type(leaf) is Array and y.buf is leaf.buf:
             y = Array(xla.duplicate(leaf._live()), y.type, y.sig)

@@ -11,6 +11,8 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from plait.core import tree
 from plait.core.interpreter import Tracer
 from plait.core.source import function_name, function_source
@@ -18,9 +20,12 @@ from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import (
     ArgumentError,
     ArgumentTypeError,
+    DtypeError,
     OutOfRangeError,
     PlaitError,
     ShapeError,
+    an,
+    several,
 )
 
 
@@ -33,7 +38,12 @@ def check_callable(fun: Any, op: str) -> None:
             fix=f"{op}(f), then call the result with arguments",
         )
     if inspect.isgeneratorfunction(fun):
-        raise ArgumentTypeError("generator functions cannot be transformed", op=op, function=fun)
+        raise ArgumentTypeError(
+            "generator functions cannot be transformed",
+            op=op,
+            function=function_source(fun),
+            fix="return arrays instead of yielding them",
+        )
 
 
 # Weak: a signature must not keep a user's function, and what that holds, alive.
@@ -88,11 +98,19 @@ def check_arrays(leaves: Sequence[Any], names: Callable[[], Sequence[str]], op: 
     for k, x in enumerate(leaves):
         if not is_array(x):
             raise ArgumentTypeError(
-                f"the argument {names()[k]} is not an array: it is a {type(x).__name__}",
+                f"the argument {names()[k]} is not an array: it is {an(type(x).__name__)}",
                 op=op,
                 value=x,
-                fix="pass arrays and numbers (in tuples, lists, dicts); mark others as static",
+                fix="pass arrays and numbers (in tuples, lists, dicts)"
+                + ("; mark others as static" if op in _HAVE_STATIC else ""),
             )
+        if isinstance(x, np.ndarray | np.generic):
+            try:
+                type_of(x)
+            except DtypeError as error:
+                error.summary = f"the argument {names()[k]} is not an array of numbers"
+                error.op, error.given = op, {"dtype": str(x.dtype)}
+                raise
 
 
 def indices(value: Any, op: str, what: str) -> tuple[int, ...]:
@@ -127,6 +145,10 @@ def names_tuple(value: Any, op: str, what: str) -> tuple[str, ...]:
     return names
 
 
+# Functions that take static arguments.
+_HAVE_STATIC = ("jit", "pmap", "make_jaxpr")
+
+
 class Selected(NamedTuple):
     """Arguments chosen by position and by name; either way of passing one selects it."""
 
@@ -158,7 +180,7 @@ def select_arguments(
         if not takes_more and not -len(by_position) <= k < len(by_position):
             raise ArgumentError(
                 f"{what}_argnums names argument {k}, but {function_name(fun)} has "
-                f"{len(by_position)} positional arguments",
+                f"{several(len(by_position), 'positional argument')}",
                 op=op,
                 function=function_source(fun),
             )
@@ -210,6 +232,15 @@ def check_hashable(value: Any, name: str, op: str) -> None:
         ) from None
 
 
+def flatten_for(op: str, value: Any) -> tuple[list[Any], Any]:
+    """`tree.flatten`, whose error says which function was called."""
+    try:
+        return tree.flatten(value)
+    except ArgumentError as error:
+        error.op = op
+        raise
+
+
 class Flat(NamedTuple):
     """What a function returned: its leaves and their structure."""
 
@@ -219,12 +250,12 @@ class Flat(NamedTuple):
 
 def flatten_result(result: Any, fun: Callable[..., Any], op: str) -> Flat:
     """The leaves of a function's result. Raises ArgumentTypeError naming one that is no array."""
-    leaves, structure = tree.flatten(result)
+    leaves, structure = flatten_for(op, result)
     for k, y in enumerate(leaves):
         if not is_array(y):
             path = tree.leaf_names(result, "result")[k]
             raise ArgumentTypeError(
-                f"{function_name(fun)} returned a {type(y).__name__} at {path}; "
+                f"{function_name(fun)} returned {an(type(y).__name__)} at {path}; "
                 "transformed functions return arrays, in containers or alone",
                 op=op,
                 value=y,
@@ -273,7 +304,8 @@ def spread_in_axes(
         in_axes = tuple(in_axes)
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ArgumentError(
-            f"in_axes has {len(in_axes)} entries, the call {len(args)} positional arguments",
+            f"in_axes has {several(len(in_axes), 'entry', 'entries')}, the call "
+            f"{several(len(args), 'positional argument')}",
             op=op,
             in_axes=in_axes,
             fix="in_axes has one entry for each positional argument (static ones too), or is one "
@@ -340,7 +372,13 @@ def map_size(
         return operator.index(size), resolved
     (found,) = sizes
     if size is not None and size != found:
-        raise ShapeError(f"axis_size is {size}, the mapped arguments have size {found}", op=op)
+        k = sizes[found][0]
+        raise ShapeError(
+            f"axis_size is {size}, but the mapped arguments have size {found}",
+            op=op,
+            **{f"size_{found}": f"{names()[k]} {types[k]} on axis {resolved[k]}"},  # type: ignore
+            fix="leave axis_size out, or map arguments of that size",
+        )
     return found, resolved
 
 
@@ -348,11 +386,10 @@ def _no_axis(t: ArrayType, axis: int, name: str, op: str, by_name: bool) -> Plai
     from plait.core import dtypes
 
     if isinstance(t.dtype, dtypes.KeyDType) and t.ndim == 0:
-        given: dict[str, Any] = {name.split("[")[0].replace(" ", "_"): t}
         return ShapeError(
             f"the argument {name} is a single random key; the map wants one for each row",
             op=op,
-            **given,
+            key=t,
             fix="random.split(key, n), or in_axes=None and random.fold_in(key, axis_index)",
         )
     if by_name:
@@ -361,9 +398,10 @@ def _no_axis(t: ArrayType, axis: int, name: str, op: str, by_name: bool) -> Plai
             "for it, or bind it with functools.partial"
         )
     elif t.ndim == 0:
+        static = ", or mark it static" if op in _HAVE_STATIC else ""
         fix = (
-            "give None for it in in_axes, for example in_axes=(0, None), or mark it static; a "
-            "Python list is a container of scalars: use np.array"
+            f"give None for it in in_axes, for example in_axes=(0, None){static}; a Python list "
+            "is a container of scalars: use np.array"
         )
     else:
         fix = f"an axis from {-t.ndim} to {t.ndim - 1}, or None to pass it whole"
@@ -389,7 +427,8 @@ def spread_out_axes(out_axes: Any, structure: Any, op: str) -> list[int | None]:
     except ArgumentError as error:
         if isinstance(out_axes, tuple) and isinstance(dummy, tuple) and len(out_axes) != len(dummy):
             raise ArgumentError(
-                f"out_axes has {len(out_axes)} entries, the function returned {len(dummy)} outputs",
+                f"out_axes has {several(len(out_axes), 'entry', 'entries')}, the function returned "
+                f"{several(len(dummy), 'output')}",
                 op=op,
                 out_axes=out_axes,
                 fix="out_axes is one value for all, or a tree like the result",
@@ -402,7 +441,8 @@ def resolve_out_axis(axis: int, ndim: int, op: str) -> int:
     axis = operator.index(axis)
     if not -ndim - 1 <= axis <= ndim:
         raise _NoAxisError(
-            f"out_axes asks for axis {axis}, the result of one row has {ndim} axes",
+            f"out_axes asks for axis {axis}, the result of one row has "
+            f"{several(ndim, 'axis', 'axes')}",
             op=op,
             fix=f"an axis from {-ndim - 1} to {ndim}",
         )

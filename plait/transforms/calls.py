@@ -31,6 +31,7 @@ from plait.transforms.arguments import (
     argument_names,
     check_arrays,
     check_hashable,
+    flatten_for,
     flatten_result,
 )
 from plait.transforms.shapes import ShapeDtypeStruct, abstract
@@ -116,7 +117,7 @@ class JitFunction(Transformed):
         if state.disable_jit:
             return self.without_jit(args, kwargs)
         call = self.split_static(args, kwargs)
-        leaves, in_tree = tree.flatten(call.dynamic)
+        leaves, in_tree = flatten_for(self.kind, call.dynamic)
         if context.interpreter is eager and not any(isinstance(x, Tracer) for x in leaves):
             return self.run(call, leaves, in_tree)
         check_arrays(leaves, lambda: self.leaf_names(call), self.kind)

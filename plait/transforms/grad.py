@@ -17,8 +17,15 @@ from plait.core.primitive import LinearOperand, zeros_of
 from plait.core.program import run_program
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
-from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from plait.core.types import ArrayType, is_array, type_of
+from plait.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    MissingRuleError,
+    ShapeError,
+    several,
+)
 from plait.interpreters.jvp import jvp as jvp_flat
 from plait.interpreters.linearize import LinearMap
 from plait.interpreters.linearize import linearize as linearize_flat
@@ -37,6 +44,8 @@ from plait.transforms.arguments import (
 )
 from plait.transforms.compiled import CompilesWhole
 from plait.transforms.vmap import vmap
+
+_MAY_ALLOW_INT = ("grad", "value_and_grad", "jacrev")
 
 
 def _value(x: Any) -> Any:
@@ -75,8 +84,9 @@ class _Flat:
                 raise ArgumentTypeError(
                     f"with has_aux=True, {function_name(self.fun)} returns a pair (result, aux)",
                     op=self.op,
-                    got=type(result).__name__,
+                    got=result if is_array(result) else type(result).__name__,
                     function=function_source(self.fun),
+                    fix="return (result, aux), or leave has_aux out",
                 )
             result, self.aux = result
         flat = flatten_result(result, self.fun, self.op)
@@ -173,7 +183,8 @@ class _OfArguments(CompilesWhole):
         for k in self.argnums:
             if not -count <= k < count:
                 raise ArgumentError(
-                    f"argnums names argument {k}, but the call has {count} positional arguments",
+                    f"argnums names argument {k}, but the call has "
+                    f"{several(count, 'positional argument')}",
                     op=self.op,
                     function=function_source(self.fun),
                     fix="pass the arguments that are differentiated by position",
@@ -202,8 +213,8 @@ class _OfArguments(CompilesWhole):
                     f"the argument {names()[k]} has dtype {dtype.name}, which has no derivative",
                     op=self.op,
                     argument=x,
-                    fix="pass floats (x.astype(float)), choose others with argnums, or "
-                    "allow_int=True",
+                    fix="pass floats (x.astype(float)), or choose others with argnums"
+                    + (", or allow_int=True" if self.op in _MAY_ALLOW_INT else ""),
                 )
 
 
@@ -285,7 +296,11 @@ def pull(linear: LinearMap, cts: Sequence[Any], in_types: Sequence[ArrayType]) -
 
 
 def _check_tangents(
-    primals: Sequence[Any], tangents: Sequence[Any], op: str, names: Callable[[int], str]
+    primals: Sequence[Any],
+    tangents: Sequence[Any],
+    op: str,
+    names: Callable[[int], str],
+    word: str = "tangent",
 ) -> list[Any]:
     """Tangents as jvp wants them: None for those of integers. Raises DtypeError, ShapeError."""
     out = []
@@ -295,32 +310,37 @@ def _check_tangents(
             given = getattr(t, "dtype", None)
             if given != dtypes.float0:
                 raise DtypeError(
-                    f"the tangent of {names(k)} must have dtype float0, since {type_.dtype.name} "
+                    f"the {word} of {names(k)} must have dtype float0, since {type_.dtype.name} "
                     "has no derivative",
                     op=op,
-                    primal=x,
-                    tangent=t,
+                    value=x,
+                    **{word: t},
                     fix="np.zeros(shape, plait.dtypes.float0)",
                 )
             out.append(None)
             continue
         if getattr(t, "dtype", None) == dtypes.float0:
-            raise DtypeError(f"the tangent of {names(k)} has dtype float0", op=op, primal=x)
+            raise DtypeError(
+                f"the {word} of {names(k)} has dtype float0, which is for integers",
+                op=op,
+                value=x,
+                fix=f"give it the dtype {type_.dtype.name}",
+            )
         have = type_of(t)
         if have.shape != type_.shape:
             raise ShapeError(
-                f"the tangent of {names(k)} has another shape than its value",
+                f"the {word} of {names(k)} has another shape than its value",
                 op=op,
-                primal=type_,
-                tangent=have,
+                value=type_,
+                **{word: have},
             )
         if have.dtype != type_.dtype:
             if not have.weak_type:
                 raise DtypeError(
-                    f"the tangent of {names(k)} has another dtype than its value",
+                    f"the {word} of {names(k)} has another dtype than its value",
                     op=op,
-                    primal=type_,
-                    tangent=have,
+                    value=type_,
+                    **{word: have},
                     fix="convert it with .astype",
                 )
             t = convert_element_type(t, type_.dtype)
@@ -415,7 +435,11 @@ class _Pullback(_LinearFunction):
                 cotangent=str(structure),
             )
         cts = _check_tangents(
-            self.out_types, leaves, f"vjp of {self.name}", lambda k: f"result leaf {k}"
+            self.out_types,
+            leaves,
+            f"vjp of {self.name}",
+            lambda k: tree.leaf_names(self.out_tree.unflatten(leaves), "result")[k],
+            "cotangent",
         )
         linear = LinearMap(self.program, captured, self.in_nonzero, self.out_nonzero)
         cts = [c if c is None else _value(c) for c in cts]
@@ -477,7 +501,9 @@ class _Pushforward(_LinearFunction):
                 arguments=str(self.in_tree),
                 tangents=str(structure),
             )
-        checked = _check_tangents(self.in_types, leaves, op, lambda k: f"argument leaf {k}")
+        checked = _check_tangents(
+            self.in_types, leaves, op, lambda k: tree.leaf_names(tangents, "arguments")[k]
+        )
         given = [t for t, nz in zip(checked, self.in_nonzero, strict=True) if nz]
         pushed = iter(run_program(self.program, *captured, *given))
         out = [
@@ -498,6 +524,20 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
     Array(6., dtype=float32, weak_type=True)
     """
     return _linearized("linearize", fun, primals, has_aux, _Pushforward)
+
+
+class _Transposed(_Pullback):
+    """The function that linear_transpose returns."""
+
+    def __call__(self, *args: Any) -> Any:
+        try:
+            return super().__call__(*args)
+        except MissingRuleError as error:
+            raise ArgumentTypeError(
+                f"{self.name} is not linear: it applies {error.op} to what its arguments give",
+                op="linear_transpose",
+                fix="differentiate it (vjp) if its derivative was meant",
+            ) from error
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
@@ -522,7 +562,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
     )
     n = len(types)
     linear = LinearMap(drop_dead(program), captured, (True,) * n, (True,) * len(program.outputs))
-    pullback = _Pullback(
+    pullback = _Transposed(
         linear, types, structure, program.out_types, flat.out_tree, function_name(fun)
     )
     return tree.Partial(pullback, *captured)
@@ -661,7 +701,9 @@ def hessian(
            [ 0., 12.]], dtype=float32)
     """
     inner = jacrev(fun, argnums, has_aux, holomorphic)
-    return jacfwd(inner, argnums, has_aux, holomorphic)
+    outer = jacfwd(inner, argnums, has_aux, holomorphic)
+    outer.op = "hessian"  # type: ignore[attr-defined] # what messages call it
+    return outer
 
 
 __all__ = [

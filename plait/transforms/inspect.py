@@ -178,6 +178,7 @@ def make_jaxpr(
 
     def make(*args: Any, **kwargs: Any) -> Any:
         function = JitFunction(fun, static)
+        function.kind = "make_jaxpr"
         args, kwargs = tree.map(abstract, (args, kwargs))
         traced = function.trace_for(*args, **kwargs)
         closed = ClosedProgram(traced.program, traced.captured)

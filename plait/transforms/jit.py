@@ -78,5 +78,8 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     ShapeDtypeStruct(shape=(), dtype=float32)
     """
     check_callable(fun, "eval_shape")
-    function = fun if isinstance(fun, JitFunction) else JitFunction(fun)
+    if isinstance(fun, JitFunction):
+        return fun.eval_shape(*args, **kwargs)
+    function = JitFunction(fun)
+    function.kind = "eval_shape"  # what messages call it; the trace is shared with jit(fun)
     return function.eval_shape(*args, **kwargs)

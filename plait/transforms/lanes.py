@@ -159,20 +159,19 @@ def run_lanes(
 
 
 def _checked(waiting: Sequence[_Meeting | None], name: Any) -> list[_Meeting]:
-    first, met = waiting[0], []
-    for k, meeting in enumerate(waiting):
-        if meeting is None or first is None or not meeting.same_as(first):
-            where: dict[str, Any] = {"lane_0": str(first) if first else "ended"}
-            where[f"lane_{k}"] = str(meeting) if meeting else "ended"
+    first = waiting[0]
+    for k, meeting in enumerate(waiting[1:], 1):
+        agree = meeting is None if first is None else meeting is not None and meeting.same_as(first)
+        if not agree:
+            where = {f"lane_{j}": str(m) if m else "ended" for j, m in ((0, first), (k, meeting))}
             raise ArgumentError(
                 "the lanes of the map do not meet at the same collective",
                 op="pmap",
                 axis=repr(name),
                 fix="call collectives unconditionally, or under conditions equal in all lanes",
-                **where,
+                **where,  # type: ignore[arg-type]
             )
-        met.append(meeting)
-    return met
+    return [m for m in waiting if m is not None]
 
 
 def _stack(xs: Sequence[Any]) -> Any:

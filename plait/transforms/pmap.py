@@ -190,13 +190,14 @@ class PmapFunction(JitFunction):
                 flat, rows, mapped, Frame(self.axis_name, size, devices=self.devices())
             )
         out_axes = spread_out_axes(self.out_axes, out[0], "pmap")
+        labels = tree.leaf_names(out[0].unflatten([0] * len(ys)), "result")
         results = [
-            self._place(y, m, axis, size, k)
-            for k, (y, m, axis) in enumerate(zip(ys, y_mapped, out_axes, strict=True))
+            self._place(y, m, axis, size, label)
+            for y, m, axis, label in zip(ys, y_mapped, out_axes, labels, strict=True)
         ]
         return out[0].unflatten(results)
 
-    def _place(self, y: Any, mapped: bool, axis: int | None, size: int, k: int) -> Any:
+    def _place(self, y: Any, mapped: bool, axis: int | None, size: int, label: str) -> Any:
         if axis is None:
             if not mapped:
                 return y
@@ -205,7 +206,7 @@ class PmapFunction(JitFunction):
                 rows, np.broadcast_to(rows[:1], rows.shape), True
             ):
                 raise ArgumentError(
-                    f"out_axes=None was asked of result leaf {k}, which differs between devices",
+                    f"out_axes=None was asked of {label}, which differs between devices",
                     op="pmap",
                     function=function_source(self.fun),
                     fix="combine it over the axis first (lax.pmean, lax.psum, lax.all_gather)",
