@@ -1,0 +1,78 @@
+"""The table of messages: text of every case, with places masked."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from typing import Any
+
+from plait.errors import PlaitError
+from tests.errors import (
+    cases_collectives,
+    cases_derivatives,
+    cases_jit,
+    cases_maps,
+    cases_ops,
+    cases_places,
+    cases_tracers,
+)
+
+TABLE = pathlib.Path(__file__).parent / "messages.txt"
+MODULES = (
+    cases_maps,
+    cases_collectives,
+    cases_jit,
+    cases_tracers,
+    cases_derivatives,
+    cases_places,
+    cases_ops,
+)
+CASES: dict[str, Any] = {}
+for _module in MODULES:
+    assert not CASES.keys() & _module.CASES.keys()
+    CASES |= _module.CASES
+
+# What Python promises of an error: the classes programs catch.
+_BUILTIN = (
+    IndexError,
+    OverflowError,
+    NameError,
+    FloatingPointError,
+    NotImplementedError,
+    AttributeError,
+    ValueError,
+    TypeError,
+    RuntimeError,
+)
+
+
+def raised(call: Any) -> BaseException:
+    """The error that a call raises."""
+    try:
+        call()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")
+
+
+def masked(text: str) -> str:
+    """A message with file names, line numbers and addresses replaced."""
+    text = re.sub(r"[\w<>./-]+\.py:\d+", "FILE:LINE", text)
+    text = re.sub(r"0x[0-9a-f]+", "ADDRESS", text)
+    return text
+
+
+def described(error: BaseException) -> str:
+    """The classes of an error that programs may catch, and its message."""
+    kinds = [c.__name__ for c in _BUILTIN if isinstance(error, c)]
+    mark = "" if isinstance(error, PlaitError) else "Python's own "
+    return f"{mark}{', '.join(kinds)}\n{masked(str(error))}"
+
+
+def table() -> dict[str, str]:
+    """The table as it is stored."""
+    found: dict[str, str] = {}
+    for part in TABLE.read_text().split("\n=== ")[1:]:
+        name, _, text = part.partition("\n")
+        found[name] = text.rstrip("\n")
+    return found

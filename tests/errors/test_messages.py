@@ -1,0 +1,120 @@
+"""Every message as text: the table holds what plait says to each mistake, places masked."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+from typing import Any
+
+import pytest
+
+from plait.config import override
+from tests.errors import cases_collectives, cases_maps, cases_tracers
+from tests.errors.common import CASES, described, raised, table
+
+ROOT = pathlib.Path(__file__).parent.parent.parent
+TABLE = table()
+MAPS = [
+    *cases_maps.CASES,
+    *cases_collectives.CASES,
+    *(n for n in cases_tracers.CASES if "pmap" in n),
+]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_message_is_that_of_the_table(name):
+    assert described(raised(CASES[name])) == TABLE[name]
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_both_forms_say_the_same(name):
+    with override(pmap_form="gang"):
+        assert described(raised(CASES[name])) == TABLE[name]
+
+
+def test_the_table_has_these_cases_only():
+    assert list(TABLE) == list(CASES)
+
+
+# What no message says: names of ours, of JAX's insides, and advice to use something else instead.
+FORBIDDEN = (
+    "of _fun",
+    "flat_args",
+    "pjit",
+    "Tracer<",
+    "JvpTracer",
+    "BatchTracer",
+    "jaxlib",
+    "call_p",
+)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_no_message_shows_what_is_inside(name):
+    text = TABLE[name]
+    assert not [word for word in FORBIDDEN if word in text]
+    if "shard_map" not in name:
+        assert "shard_map" not in text
+    head = text.splitlines()[1]
+    assert len(head) <= 140 and not head.endswith(".")
+
+
+# --- is every `raise` met by a case?
+
+COVERED = ["plait/transforms/*.py", "plait/core/tree.py", "plait/ops/collective*.py"]
+COVERED += ["plait/runtime/sharding.py", "plait/runtime/transfer.py", "plait/config.py"]
+# Sites that no case here can meet: text of the message or of the exception -> why.
+ELSEWHERE = {
+    "problem": "what XLA reported, as an error of ours",
+    "error": "raised again with more said",
+    "self.error": "an exception of the user's, in its lane",
+    "SystemExit": "ends a lane's thread",
+    "NotImplementedError": "an abstract method",
+    "'over'": "a rule that a new collective forgot",
+    "'lanes'": "a rule that a new collective forgot",
+    "'means nothing without the axes it communicates over'": "an op bound by hand",
+    "'means nothing without its axis'": "an op bound by hand",
+    "'only numbers can be summed'": "an op bound by hand: the functions ask before",
+    "'takes numbers or booleans'": "an op bound by hand: the functions ask before",
+    "f'no devices are spread over the axis {name!r} here'": "an op bound by hand",
+    "f'{what} must have a place for each of the {n} positions of {axis_name[0]!r}'": "likewise",
+    "text": "an environment variable, read when plait is imported: tests/runtime",
+    "f'the environment variable PLAIT_{name.upper()} has a value that cannot be read'": "likewise",
+}
+
+
+def sites() -> dict[tuple[str, int], str]:
+    """Where the covered modules raise: (file, line) -> the summary, or the exception."""
+    found = {}
+    for pattern in COVERED:
+        for path in sorted(ROOT.glob(pattern)):
+            for node in ast.walk(ast.parse(path.read_text())):
+                if isinstance(node, ast.Raise) and node.exc is not None:
+                    exc = node.exc
+                    words = exc.args[0] if isinstance(exc, ast.Call) and exc.args else exc
+                    found[str(path.relative_to(ROOT)), node.lineno] = ast.unparse(words)
+    return found
+
+
+def met(error: BaseException | None) -> Any:
+    """The lines of plait that raised an error and its causes."""
+    while error is not None:
+        trace = error.__traceback__
+        while trace is not None:
+            file = trace.tb_frame.f_code.co_filename
+            if file.startswith(str(ROOT)):
+                yield file[len(str(ROOT)) + 1 :], trace.tb_lineno
+            trace = trace.tb_next
+        error = error.__cause__ or error.__context__
+
+
+def test_every_raise_is_in_the_table():
+    seen = set()
+    for call in CASES.values():
+        seen.update(met(raised(call)))
+    missing = {
+        f"{file}:{line}: {words}"
+        for (file, line), words in sites().items()
+        if (file, line) not in seen and words not in ELSEWHERE
+    }
+    assert not missing, "\n".join(sorted(missing))
