@@ -307,8 +307,7 @@ def _check_tangents(
     for k, (x, t) in enumerate(zip(primals, tangents, strict=True)):
         type_ = x if isinstance(x, ArrayType) else type_of(x)
         if type_.dtype not in dtypes.INEXACT:
-            given = getattr(t, "dtype", None)
-            if given != dtypes.float0:
+            if getattr(t, "dtype", None) != dtypes.float0:
                 raise DtypeError(
                     f"the {word} of {names(k)} must have dtype float0, since {type_.dtype.name} "
                     "has no derivative",
@@ -327,12 +326,13 @@ def _check_tangents(
                 fix=f"give it the dtype {type_.dtype.name}",
             )
         have = type_of(t)
+        given: dict[str, Any] = {word: have}
         if have.shape != type_.shape:
             raise ShapeError(
                 f"the {word} of {names(k)} has another shape than its value",
                 op=op,
                 value=type_,
-                **{word: have},
+                **given,
             )
         if have.dtype != type_.dtype:
             if not have.weak_type:
@@ -340,7 +340,7 @@ def _check_tangents(
                     f"the {word} of {names(k)} has another dtype than its value",
                     op=op,
                     value=type_,
-                    **{word: have},
+                    **given,
                     fix="convert it with .astype",
                 )
             t = convert_element_type(t, type_.dtype)
