@@ -740,7 +740,7 @@ X = np.zeros((N, N, 3), np.float32)
         (lambda x: lax.all_to_all(x, "i", 1, 0), ShapeError, ["all_to_all", "size 3"]),
         (lambda x: lax.all_to_all(x, "i", 2, 0), IndexError, ["out of range"]),
         (lambda x: lax.all_gather(x, "i", axis=3), IndexError, ["out of range"]),
-        (lambda x: lax.pbroadcast(x, "i", 4), IndexError, ["out of range"]),
+        (lambda x: lax.pbroadcast(x, "i", 4), IndexError, ["pbroadcast", "source 4", "0 to 3"]),
         (
             lambda x: lax.psum(x, "i", axis_index_groups=[[0], [1, 2, 3]]),
             ArgumentError,
