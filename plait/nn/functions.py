@@ -13,6 +13,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.context import axis_size
 from plait.core.dtypes import COMPLEX, INEXACT
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -501,8 +502,6 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
 
 
 def _named_one_hot(x: Any, num_classes: int, axis: Any, dtype: Any) -> Any:
-    from plait.core.context import axis_size
-
     size = axis_size(axis)
     if size != num_classes:
         raise ShapeError(

@@ -15,6 +15,7 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import (
     ArgumentError,
     ArgumentTypeError,
+    ConcretizationTypeError,
     DtypeError,
     IntegerOverflowError,
     ShapeError,
@@ -402,8 +403,6 @@ def _static_number(x: Any, op: str, name: str) -> Any:
         return x
     host = known(operand(op, x))
     if host is None:
-        from plait.errors import ConcretizationTypeError
-
         raise ConcretizationTypeError(
             f"{name} decides the size of the result and must not be traced",
             op=op,

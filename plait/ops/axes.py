@@ -16,7 +16,14 @@ from plait.core import dtypes
 from plait.core.primitive import Linear, register, zeros_hook
 from plait.core.sample import real
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentTypeError, OutOfRangeError, ShapeError, several
+from plait.errors import (
+    ArgumentTypeError,
+    DtypeError,
+    OutOfRangeError,
+    PlaitError,
+    ShapeError,
+    several,
+)
 
 
 def normalise_axis(axis: Any, ndim: int, op: str | None = None) -> int:
@@ -52,11 +59,9 @@ def check_shape(shape: Any, op: str | None = None) -> tuple[int, ...]:
         shape = (shape,)
     try:
         sizes = tuple(operator.index(n) for n in shape)
-    except TypeError as error:
-        from plait.errors import PlaitError
-
-        if isinstance(error, PlaitError):
-            raise
+    except PlaitError:
+        raise  # a traced size says so itself
+    except TypeError:
         raise ArgumentTypeError("a shape is a sequence of ints", op=op, shape=shape) from None
     if any(n < 0 for n in sizes):
         raise ShapeError("sizes are at least 0", op=op, shape=sizes)
@@ -147,7 +152,8 @@ class ReduceSum(Linear):
 
     def type(self, x, *, axes):
         if x.dtype not in dtypes.NUMBER:
-            raise _no_sum(x)
+            fix = "convert with x.astype(int)"
+            raise DtypeError("only numbers can be summed", x=x, fix=fix)
         return x.with_shape(n for k, n in enumerate(x.shape) if k not in axes)
 
     def numpy(self, x, *, axes):
@@ -173,12 +179,6 @@ class ReduceSum(Linear):
         yield (real(2, 3, 4),), {"axes": (1,)}
         yield (real(2, 3),), {"axes": (0, 1)}
         yield (real(2, 0),), {"axes": (1,)}
-
-
-def _no_sum(x: ArrayType) -> Exception:
-    from plait.errors import DtypeError
-
-    return DtypeError("only numbers can be summed", x=x, fix="convert with x.astype(int)")
 
 
 reduce_sum_p = register(ReduceSum())

@@ -75,17 +75,9 @@ class _WindowReduction(Primitive):
         return b.binary(self.hlo, x, y)
 
     def _native(self, b: Any, x: Any, window: Window) -> Any:
-        return b.reduce_window(
-            (x,),
-            (b.constant(self.identity(x.dtype), x.dtype),),
-            window.out_shape(x.shape),
-            lambda a, c: (self._combine(b, a, c),),
-            size=window.size,
-            strides=window.strides,
-            padding=window.padding,
-            base_dilation=window.base,
-            window_dilation=window.dilation,
-        )[0]
+        init = b.constant(self.identity(x.dtype), x.dtype)
+        shape = window.out_shape(x.shape)
+        return window.reduce(b, (x,), (init,), shape, lambda a, c: (self._combine(b, a, c),))[0]
 
     def _by_axis(self, b: Any, x: Any, window: Window) -> Any:
         """One axis after the other: w1 + w2 steps an element instead of w1 * w2.
@@ -409,16 +401,9 @@ class ReduceWindow(Primitive):
 
     def lower(self, b, *xs, computation, window):
         operands, inits = halves(xs)
-        return b.reduce_window(
-            operands,
-            inits,
-            window.out_shape(operands[0].shape),
-            lambda *args: lower_program(b, computation, args),
-            size=window.size,
-            strides=window.strides,
-            padding=window.padding,
-            base_dilation=window.base,
-            window_dilation=window.dilation,
+        shape = window.out_shape(operands[0].shape)
+        return window.reduce(
+            b, operands, inits, shape, lambda *args: lower_program(b, computation, args)
         )
 
     def samples(self):

@@ -191,17 +191,7 @@ def _search_axes(b: Any, x: Any, window: Window, largest: bool) -> Any:
         shape = alone.out_shape(x.shape)
         place = b.iota(x.shape, dtypes.int32, axis)
         inits = [b.constant(least, x.dtype), b.constant(none), b.constant(np.int32(0))]
-        x, place, code = b.reduce_window(
-            (x, place, code),
-            inits,
-            shape,
-            pick,
-            size=alone.size,
-            strides=alone.strides,
-            padding=alone.padding,
-            base_dilation=alone.base,
-            window_dilation=alone.dilation,
-        )
+        x, place, code = alone.reduce(b, (x, place, code), inits, shape, pick)
         low, stride, d = window.padding[axis][0], window.strides[axis], window.dilation[axis]
         start = b.constant((np.arange(shape[axis]) * stride - low).astype(np.int32))
         step = b.sub(place, b.broadcast_in_dim(start, shape, (axis,)))
@@ -262,17 +252,8 @@ class WindowTake(Primitive):
 
 
 def _sum_windows(b: Any, x: Any, window: Window, out: Sequence[int]) -> Any:
-    return b.reduce_window(
-        (x,),
-        (b.constant(np.zeros((), x.dtype), x.dtype),),
-        out,
-        lambda a, c: (b.add(a, c),),
-        size=window.size,
-        strides=window.strides,
-        padding=window.padding,
-        base_dilation=window.base,
-        window_dilation=window.dilation,
-    )[0]
+    zero = b.constant(np.zeros((), x.dtype), x.dtype)
+    return window.reduce(b, (x,), (zero,), out, lambda a, c: (b.add(a, c),))[0]
 
 
 class WindowPut(Primitive):

@@ -6,7 +6,7 @@ Also the meaning of "SAME" and "VALID", which convolutions share.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,6 +70,27 @@ class Window(NamedTuple):
             only(self.padding, (0, 0)),
             only(self.base, 1),
             only(self.dilation, 1),
+        )
+
+    def reduce(
+        self,
+        b: Any,
+        xs: Sequence[Any],
+        inits: Sequence[Any],
+        shape: Sequence[int],
+        body: Callable[..., Sequence[Any]],
+    ) -> tuple[Any, ...]:
+        """StableHLO's reduce_window over these windows: body(accumulators..., elements...)."""
+        return b.reduce_window(
+            xs,
+            inits,
+            shape,
+            body,
+            size=self.size,
+            strides=self.strides,
+            padding=self.padding,
+            base_dilation=self.base,
+            window_dilation=self.dilation,
         )
 
     def check(self, x: ArrayType) -> None:

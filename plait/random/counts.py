@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,17 @@ from plait.random.arguments import (
 from plait.random.exact import lgamma, log, log1p, running_sums
 from plait.random.standard import unit_floats
 from plait.regions.loops import scan, while_loop
+
+
+def _rejected(limit: Any) -> Callable[[Any], Any]:
+    """The condition of a loop over (round, found, accepted, key): some element is not accepted."""
+
+    def going(state: Any) -> Any:
+        i, _, accepted, _ = state
+        return jnp.logical_and(jnp.any(jnp.logical_not(accepted)), jnp.less(i, limit))
+
+    return going
+
 
 # --- Poisson
 
@@ -64,10 +76,6 @@ def _poisson_rejection(key: Any, lam: Any, dtype: Any, limit: int) -> Any:
     inverse_alpha = 1.1239 + 1.1328 / (b - 3.4)
     v_r = 0.9277 - 3.6224 / (b - 2)
 
-    def going(state: Any) -> Any:
-        i, _, accepted, _ = state
-        return jnp.logical_and(jnp.any(jnp.logical_not(accepted)), jnp.less(i, limit))
-
     def step(state: Any) -> Any:
         i, found, accepted, key = state
         key, u_key, v_key = split_key(key, 3)
@@ -85,7 +93,7 @@ def _poisson_rejection(key: Any, lam: Any, dtype: Any, limit: int) -> Any:
         return i + 1, select(accept, k, found), jnp.logical_or(accepted, accept), key
 
     start = (0, jnp.full_like(lam, -1), jnp.zeros(lam.shape, bool), key)
-    return convert_element_type(while_loop(going, step, start)[1], dtype)
+    return convert_element_type(while_loop(_rejected(limit), step, start)[1], dtype)
 
 
 @sampler
@@ -171,10 +179,6 @@ def _binomial_rejection(key: Any, count: Any, prob: Any, dtype: Any, limit: Any)
     alpha = (2.83 + 5.1 / b) * spread
     m = floor((count + 1) * prob)
 
-    def going(state: Any) -> Any:
-        i, _, accepted, _ = state
-        return jnp.logical_and(jnp.any(jnp.logical_not(accepted)), jnp.less(i, limit))
-
     def step(state: Any) -> Any:
         i, found, accepted, key = state
         key, u_key, v_key = split_key(key, 3)
@@ -200,7 +204,7 @@ def _binomial_rejection(key: Any, count: Any, prob: Any, dtype: Any, limit: Any)
         return i + 1, select(accept, k, found), jnp.logical_or(accepted, accept), key
 
     start = (0, jnp.full_like(prob, -1), jnp.zeros(count.shape, bool), key)
-    return convert_element_type(while_loop(going, step, start)[1], dtype)
+    return convert_element_type(while_loop(_rejected(limit), step, start)[1], dtype)
 
 
 def binomial_values(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:

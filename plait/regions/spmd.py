@@ -7,7 +7,7 @@ runtime's choice between two forms:
 - fused: all lanes in one program of one device, by batching the body. The default on CPU, where
   the devices of a process share memory and cores. `fuse` rewrites a Program to this form before it
   is lowered. A value that does not vary over the axis is computed and stored once.
-- gang: one partitioned program over the devices; see runtime/gang.py.
+- gang: one partitioned program over the devices; see regions/gang.py.
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plait.core.context import named_axes, running
+from plait.core.context import context, named_axes, running
 from plait.core.primitive import LinearOperand, register
 from plait.core.program import Atom, Equation, Program, Var, run_program
 from plait.core.stage import stage
-from plait.core.types import ArrayType
 from plait.errors import ShapeError
 from plait.hlo.module import call_program
 from plait.interpreters.batch import Frame, batch_program
@@ -33,7 +32,7 @@ from plait.ops.axes import broadcast_in_dim_p, move_axis
 from plait.ops.collective import psum_p
 from plait.regions import gang
 from plait.regions.region import Region, merge, partition, program_uses_axis
-from plait.runtime.placement import Lanes, OnDevice, Placement
+from plait.runtime.placement import Lanes, OnDevice, Placement, fused_on
 
 
 class Pmap(Region):
@@ -209,6 +208,11 @@ class Pmap(Region):
         return [Lanes(used) if m else None for m in out_mapped]
 
 
+def form_on(devices: Sequence[Any]) -> str:
+    """The form of a map over these devices, as its op's parameter."""
+    return "fused" if fused_on(devices) else "gang"
+
+
 class _Hidden:
     """An axis name that nothing can refer to."""
 
@@ -301,14 +305,9 @@ def _repeats(eqn: Equation) -> bool:
 
 def run_equation(eqn: Equation, xs: Sequence[Any]) -> tuple[Any, ...]:
     """Bind one equation under the running interpreter; its results as a tuple."""
-    from plait.core.context import context
-
     before, context.source = context.source, eqn.source
     try:
         ys = eqn.op.bind(*xs, **eqn.params)
     finally:
         context.source = before
     return tuple(ys) if eqn.op.multiple_results else (ys,)
-
-
-__all__ = ["ArrayType", "Pmap", "fuse", "pmap_p"]

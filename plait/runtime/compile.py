@@ -246,7 +246,7 @@ def prepare(
         return _prepare_partitioned(program, captured, placements, donated, grid)
     device, home = _device(placements)
     if (lone := lone_device(program)) is not None:
-        device, home = lone, None if lone is client.base_device() else OnDevice(lone)
+        device, home = lone, _home(lone)
     shown = _map_placements(program)
     if any(isinstance(p, Lanes | Shown) for p in shown):
         device, home = client.base_device(), None  # where their one buffer is looked for
@@ -293,7 +293,12 @@ def _device(placements: Sequence[Placement | None]) -> tuple[xla.Device, Placeme
         (home,) = committed
         return home.devices[0], home
     device = client.default_device()
-    return device, None if device is client.base_device() else OnDevice(device)
+    return device, _home(device)
+
+
+def _home(device: xla.Device) -> Placement | None:
+    """The placement of what is computed on a device: none on the one where arrays lie anyway."""
+    return None if device is client.base_device() else OnDevice(device)
 
 
 def _feeder(placement: Placement | None, device: xla.Device) -> Callable[[Array], Any] | None:

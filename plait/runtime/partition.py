@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from plait.config import state
 from plait.core.program import Program, Var, sub_programs
 from plait.core.types import ArrayType, type_of
 from plait.hlo.builder import Builder, Value
@@ -26,7 +25,7 @@ from plait.regions import gang
 from plait.regions.spmd import pmap_p
 from plait.runtime import xla
 from plait.runtime.array import Array, canonical_value
-from plait.runtime.placement import Placement, Sharded
+from plait.runtime.placement import Placement, Sharded, fused_on
 
 
 class Grid:
@@ -145,7 +144,7 @@ def choose_grid(program: Program, placements: Sequence[Placement | None]) -> Gri
     """The grid a Program needs, or None if it runs on one device."""
     given = [p.sharding for p in placements if isinstance(p, Sharded)]
     wanted = _constraints(program)
-    if wanted and wanted[0].devices[0].platform == "cpu" and state.pmap_form != "gang":
+    if wanted and fused_on(wanted[0].devices):
         wanted = []  # one program computes for all devices: a constraint only says how to show it
     maps = _pmaps(program)
     if maps and not wanted and all(len(m["devices"]) == 1 for m in maps):

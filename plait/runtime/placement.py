@@ -13,8 +13,10 @@ interned, so that they compare by identity, as types do.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from plait.config import state
 from plait.core.types import ArrayType
 from plait.runtime import xla
 from plait.runtime.xla import Device
@@ -122,6 +124,16 @@ class Sharded(_BySharding):
     """Parts in buffers on several devices, as a sharding says."""
 
     __slots__ = ()
+
+
+def fused_on(devices: Sequence[Device]) -> bool:
+    """Whether maps over these devices are computed as one program on one device (the fused form).
+
+    Then arrays shown on them lie in one buffer. The switch `pmap_form` decides, or the platform.
+    """
+    if state.pmap_form == "auto":
+        return devices[0].platform == "cpu"
+    return state.pmap_form == "fused"
 
 
 class Placed:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from plait.core import dtypes
 from plait.errors import ArgumentError, ShapeError
 from plait.runtime import client, xla
 from plait.runtime.placement import Lanes, OnDevice, Sharded, Shown
@@ -282,8 +283,6 @@ class Shard:
 
 def xla_dtype(x: Any) -> np.dtype:
     """The dtype of an array's buffers: uint64 for keys."""
-    from plait.core import dtypes
-
     return dtypes.storage(x.type.dtype)
 
 

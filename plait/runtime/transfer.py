@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from plait.config import state
 from plait.core import tree
 from plait.core.interpreter import Tracer
 from plait.core.types import is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, an
 from plait.runtime import client, xla
 from plait.runtime.array import Array, canonical_value, from_host, own_array
-from plait.runtime.placement import Lanes, OnDevice, Placement, Sharded, Shown, signature
+from plait.runtime.placement import (
+    Lanes,
+    OnDevice,
+    Placement,
+    Sharded,
+    Shown,
+    fused_on,
+    signature,
+)
 from plait.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding
 
 
@@ -120,7 +127,7 @@ def _host(x: Any) -> np.ndarray:
 
 def _sharded(x: Any, sharding: xla.Sharding) -> Array:
     type_ = type_of(x)
-    if sharding.devices[0].platform == "cpu" and state.pmap_form != "gang":
+    if fused_on(sharding.devices):
         return _shown(x, Shown(sharding))
     placement = Sharded(sharding)
     if type(x) is Array and x.placement is placement:
@@ -146,7 +153,7 @@ def spread(x: Any, devices: Sequence[Any]) -> Array:
             x=x,
             fix=f"a leading axis of {len(devices)} or a multiple, or one device",
         )
-    if devices[0].platform == "cpu" and state.pmap_form != "gang":
+    if fused_on(devices):
         # The fused form of pmap keeps all lanes in one buffer.
         return _shown(x, Lanes(devices))
     mesh = (len(devices),)
@@ -213,7 +220,7 @@ def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
     def repeat(leaf: Any) -> Array:
         array = own_array(leaf)
         type_ = array.type.with_shape((len(devices), *array.shape))
-        if devices[0].platform == "cpu" and state.pmap_form != "gang":
+        if fused_on(devices):
             if array.placement is not None and not _on_default(array):
                 array = from_host(array.host(), array.type)
             buf = _own(array, leaf)

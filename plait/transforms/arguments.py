@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plait.core import tree
+from plait.core import dtypes, tree
 from plait.core.interpreter import Tracer
 from plait.core.source import function_name, function_source
 from plait.core.types import ArrayType, is_array, type_of
@@ -383,8 +383,6 @@ def map_size(
 
 
 def _no_axis(t: ArrayType, axis: int, name: str, op: str, by_name: bool) -> PlaitError:
-    from plait.core import dtypes
-
     if isinstance(t.dtype, dtypes.KeyDType) and t.ndim == 0:
         return ShapeError(
             f"the argument {name} is a single random key; the map wants one for each row",

@@ -33,6 +33,7 @@ from plait.transforms.arguments import (
     check_hashable,
     flatten_for,
     flatten_result,
+    positional_names,
 )
 from plait.transforms.shapes import ShapeDtypeStruct, abstract
 from plait.transforms.transformed import Transformed
@@ -227,8 +228,6 @@ class JitFunction(Transformed):
         return Call(self, args, kwargs, key, (dynamic_args, dynamic_kwargs))
 
     def names_of_arguments(self, count: int) -> list[str]:
-        from plait.transforms.arguments import positional_names
-
         return positional_names(self.fun, count)
 
     def leaf_names(self, call: Call) -> list[str]:
@@ -236,7 +235,7 @@ class JitFunction(Transformed):
         args, kwargs = call.dynamic
         if not call.static_key:
             return argument_names(self.fun, args, kwargs)
-        numbers = {w for w, *_ in call.static_key if not isinstance(w, str)}
+        numbers = call.static_positions
         names = self.names_of_arguments(len(call.args))
         kept = [n for k, n in enumerate(names) if k not in numbers]
         out: list[str] = []
@@ -251,7 +250,7 @@ class JitFunction(Transformed):
         if not self.donated:
             return []
         args, kwargs = call.dynamic
-        static = {w for w, *_ in call.static_key if not isinstance(w, str)}
+        static = call.static_positions
         positions = [k for k in range(len(call.args)) if k not in static]
         count = len(call.args)
         numbers = {k + count if k < 0 else k for k in self.donated.numbers}
@@ -337,6 +336,11 @@ class Call(NamedTuple):
     kwargs: dict[str, Any]
     static_key: tuple
     dynamic: tuple[tuple[Any, ...], dict[str, Any]]
+
+    @property
+    def static_positions(self) -> set[int]:
+        """The positions of the static arguments that were passed by position."""
+        return {where for where, *_ in self.static_key if not isinstance(where, str)}
 
     @property
     def keywords(self) -> bool:

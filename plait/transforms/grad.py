@@ -26,6 +26,7 @@ from plait.errors import (
     ShapeError,
     several,
 )
+from plait.interpreters.jvp import JvpTracer
 from plait.interpreters.jvp import jvp as jvp_flat
 from plait.interpreters.linearize import LinearMap
 from plait.interpreters.linearize import linearize as linearize_flat
@@ -96,7 +97,6 @@ class _Flat:
 
 def _aux_values(aux: Any) -> Any:
     """What a function returned beside its result, without the tracers of its derivative."""
-    from plait.interpreters.jvp import JvpTracer
 
     def strip(x: Any) -> Any:
         while isinstance(x, JvpTracer) and not x.interpreter.alive:

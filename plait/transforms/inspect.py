@@ -12,7 +12,7 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError
 from plait.runtime.array import Array, as_array
 from plait.runtime.compile import Compiled, Prepared, prepare
-from plait.transforms.arguments import check_callable
+from plait.transforms.arguments import check_callable, select_arguments
 from plait.transforms.calls import Call, JitFunction, Traced
 from plait.transforms.shapes import ShapeDtypeStruct, abstract
 
@@ -171,8 +171,6 @@ def make_jaxpr(
       b:f32[] = mul a 2.0
       => b }
     """
-    from plait.transforms.arguments import select_arguments
-
     check_callable(fun, "make_jaxpr")
     static = select_arguments(fun, static_argnums, static_argnames, "make_jaxpr", "static")
 

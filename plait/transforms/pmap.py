@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from plait.config import state
 from plait.core import tree
 from plait.core.context import context, named_axes
 from plait.core.interpreter import Tracer
@@ -25,7 +24,7 @@ from plait.interpreters.batch import Frame, add_axis, batch
 from plait.interpreters.variance import Variance, variance
 from plait.ops.axes import move_axis
 from plait.ops.slices import index_in_dim
-from plait.regions.spmd import pmap_p
+from plait.regions.spmd import form_on, pmap_p
 from plait.runtime import client
 from plait.runtime.array import as_array
 from plait.runtime.eager import eager
@@ -100,13 +99,7 @@ class PmapFunction(JitFunction):
 
     def stage_body(self, call: Call, types: Sequence[ArrayType], in_tree: Any) -> Body:
         """The function of one row as a Program, and how the arguments enter it."""
-        args, kwargs = call.dynamic
-        axes = self._in_axes(call, args, kwargs)
-        keywords = len(tree.leaves(kwargs))
-        size, axes = map_size(
-            types, axes, lambda: self.leaf_names(call), self.axis_size, "pmap", keywords
-        )
-        self._check_size(size, len(self.devices()), _first_mapped(types, axes))
+        size, axes = self._mapped_axes(call, types)
         rows = [
             t if axis is None else t.with_shape(t.shape[:axis] + t.shape[axis + 1 :])
             for t, axis in zip(types, axes, strict=True)
@@ -132,7 +125,7 @@ class PmapFunction(JitFunction):
             "in_mapped": in_mapped,
             "out_mapped": tuple(axis is not None for axis in out_axes),
             "devices": devices,
-            "form": self._form(devices),
+            "form": form_on(devices),
         }
 
         def spread(*xs: Any) -> list[Any]:
@@ -161,16 +154,7 @@ class PmapFunction(JitFunction):
         call = self.split_static(args, kwargs)
         leaves, in_tree = tree.flatten(call.dynamic)
         check_arrays(leaves, lambda: self.leaf_names(call), "pmap")
-        keywords = len(tree.leaves(call.dynamic[1]))
-        size, axes = map_size(
-            types_of(leaves),
-            self._in_axes(call, *call.dynamic),
-            lambda: self.leaf_names(call),
-            self.axis_size,
-            "pmap",
-            keywords,
-        )
-        self._check_size(size, len(self.devices()), _first_mapped(types_of(leaves), axes))
+        size, axes = self._mapped_axes(call, types_of(leaves))
         rows = [x if a is None else move_axis(x, a, 0) for x, a in zip(leaves, axes, strict=True)]
         mapped = [a is not None for a in axes]
         out: list[Any] = []
@@ -181,14 +165,9 @@ class PmapFunction(JitFunction):
             out.append(result.structure)
             return result.leaves
 
-        if context.interpreter is eager and not any(isinstance(x, Tracer) for x in leaves):
-            ys, y_mapped = run_lanes(
-                flat, rows, mapped, Frame(self.axis_name, size, devices=self.devices())
-            )
-        else:
-            ys, y_mapped = batch(
-                flat, rows, mapped, Frame(self.axis_name, size, devices=self.devices())
-            )
+        plain = context.interpreter is eager and not any(isinstance(x, Tracer) for x in leaves)
+        frame = Frame(self.axis_name, size, devices=self.devices())
+        ys, y_mapped = (run_lanes if plain else batch)(flat, rows, mapped, frame)
         out_axes = spread_out_axes(self.out_axes, out[0], "pmap")
         labels = tree.leaf_names(out[0].unflatten([0] * len(ys)), "result")
         results = [
@@ -217,12 +196,23 @@ class PmapFunction(JitFunction):
 
     # --- checks
 
+    def _mapped_axes(self, call: Call, types: Sequence[ArrayType]) -> tuple[int, list[int | None]]:
+        """(the number of rows, the mapped axis of each argument's leaf), both checked."""
+        args, kwargs = call.dynamic
+        axes = self._in_axes(call, args, kwargs)
+        keywords = len(tree.leaves(kwargs))
+        size, axes = map_size(
+            types, axes, lambda: self.leaf_names(call), self.axis_size, "pmap", keywords
+        )
+        self._check_size(size, len(self.devices()), _first_mapped(types, axes))
+        return size, axes
+
     def _in_axes(self, call: Call, args: Any, kwargs: Any) -> list[int | None]:
         in_axes = self.in_axes
         if isinstance(in_axes, tuple):
             if len(in_axes) != len(call.args):
                 spread_in_axes(in_axes, call.args, call.kwargs, "pmap")  # raises, with both counts
-            static = {w for w, *_ in call.static_key if not isinstance(w, str)}
+            static = call.static_positions
             in_axes = tuple(a for k, a in enumerate(in_axes) if k not in static)
         return spread_in_axes(in_axes, args, kwargs, "pmap")
 
@@ -269,11 +259,6 @@ class PmapFunction(JitFunction):
                     fix="combine it over the axis first (lax.pmean, lax.psum, lax.all_gather), or "
                     "give it an axis in out_axes",
                 )
-
-    def _form(self, devices: Sequence[Any]) -> str:
-        if state.pmap_form != "auto":
-            return state.pmap_form
-        return "fused" if devices[0].platform == "cpu" else "gang"
 
 
 def _first_mapped(types: Sequence[ArrayType], axes: Sequence[int | None]) -> tuple[int, int]:

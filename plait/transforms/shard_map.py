@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from plait.config import state
 from plait.core import tree
 from plait.core.context import named_axes
 from plait.core.interpreter import Tracer
@@ -24,7 +23,7 @@ from plait.ops.axes import permute, reshape
 from plait.ops.collective import all_gather
 from plait.ops.sharding import constrain
 from plait.ops.slices import index_in_dim
-from plait.regions.spmd import pmap_p
+from plait.regions.spmd import form_on, pmap_p
 from plait.runtime.sharding import (
     Mesh,
     NamedSharding,
@@ -237,9 +236,7 @@ class ShardMapFunction(JitFunction):
     def _nest(self, body: Program, in_used, out_used) -> Program:
         """The body inside one pmap for each axis of the mesh, the first outermost."""
         devices = tuple(self.mesh.devices.flat)
-        form = state.pmap_form
-        if form == "auto":
-            form = "fused" if devices[0].platform == "cpu" else "gang"
+        form = form_on(devices)
         program = body
         for k in reversed(range(len(self.manual))):
             name = self.manual[k]
