@@ -133,7 +133,11 @@ def as_dtype(spec: Any) -> DType:
             raise TypeError
         dtype = np.dtype(spec)
     except TypeError:
-        raise ArgumentTypeError(f"{spec!r} is not a dtype") from None
+        size = isinstance(spec, int) and not isinstance(spec, bool)
+        raise ArgumentTypeError(
+            f"{spec!r} is not a dtype",
+            fix="a shape is one argument: (2, 3)" if size else "name one: jnp.float32, 'int32'",
+        ) from None
     return dtype.newbyteorder("=") if not dtype.isnative else dtype
 
 

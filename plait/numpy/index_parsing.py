@@ -208,7 +208,9 @@ def _range(item: builtins.slice, n: int, op: str) -> Range:
         raise type(error)(
             "the bounds of a slice decide the shape of the result and must not be traced",
             op=op,
-            slice=f"{item.start!r}:{item.stop!r}:{item.step!r}",
+            start=item.start,
+            stop=item.stop,
+            step=item.step,
             fix="lax.dynamic_slice(x, starts, sizes) takes traced starts and static sizes",
         ) from None
     except TypeError:

@@ -65,7 +65,7 @@ def new_shape(a: Any, shape: Any) -> tuple[int, ...]:
         shape = (shape,)
     elif is_traced_or_device(shape) and not isinstance(shape, Tracer):
         shape = np.atleast_1d(np.asarray(shape)).tolist()
-    elif not isinstance(shape, Iterable):
+    elif not isinstance(shape, Iterable) or not getattr(shape, "ndim", 1):
         shape = (shape,)
     sizes = tuple(n if type(n) is int else static_int(n, "reshape", "shape") for n in shape)
     size = a.size

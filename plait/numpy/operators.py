@@ -14,7 +14,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.context import context
 from plait.core.interpreter import Tracer
-from plait.errors import ArgumentTypeError, ShapeError
+from plait.errors import ArgumentTypeError, ShapeError, an
 from plait.numpy import (
     contraction,
     creation,
@@ -38,39 +38,45 @@ def _is_operand(x: Any) -> bool:
     return type(x) in _NUMBERS or is_arraylike(x)
 
 
-def _direct(op: Any, function: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    """(x op y, y op x) of an op that takes operands of one type as they are."""
+def _no_operand(symbol: str, x: Any) -> Any:
+    """NotImplemented, so that the other class may answer; but lists and tuples never do.
+
+    No symbol: Python answers. An integer array without axes repeats a list, as in `[0] * n`, and
+    an array does not equal one.
+    """
+    if symbol and isinstance(x, list | tuple):
+        raise ArgumentTypeError(
+            f"{an(type(x).__name__)} is not an operand",
+            op=f"x {symbol} y",
+            given=x,
+            fix="make it an array first: jnp.asarray(y)",
+        )
+    return NotImplemented
+
+
+def _binary(function: Callable[..., Any], symbol: str = "", op: Any = None) -> tuple[Any, Any]:
+    """(x op y, y op x); `op` takes operands of one type as they are."""
 
     def forward(self: Any, other: Any) -> Any:
-        if getattr(other, "type", None) is self.type:
+        if op is not None and getattr(other, "type", None) is self.type:
             return context.interpreter.process(op, (self, other), {})
-        return function(self, other) if _is_operand(other) else NotImplemented
+        return function(self, other) if _is_operand(other) else _no_operand(symbol, other)
 
     def reflected(self: Any, other: Any) -> Any:
-        return function(other, self) if _is_operand(other) else NotImplemented
-
-    return forward, reflected
-
-
-def _binary(function: Callable[..., Any]) -> tuple[Callable[..., Any], ...]:
-    def forward(self: Any, other: Any) -> Any:
-        return function(self, other) if _is_operand(other) else NotImplemented
-
-    def reflected(self: Any, other: Any) -> Any:
-        return function(other, self) if _is_operand(other) else NotImplemented
+        return function(other, self) if _is_operand(other) else _no_operand(symbol, other)
 
     return forward, reflected
 
 
 def _pow(self: Any, other: Any, modulo: Any = None) -> Any:
     if modulo is not None or not _is_operand(other):
-        return NotImplemented
+        return _no_operand("**", other)
     return ufuncs.power(self, other)
 
 
 def _rpow(self: Any, other: Any, modulo: Any = None) -> Any:
     if modulo is not None or not _is_operand(other):
-        return NotImplemented
+        return _no_operand("**", other)
     return ufuncs.power(other, self)
 
 
@@ -128,19 +134,19 @@ _OPERATORS: dict[str, Any] = {
     "__rpow__": _rpow,
 }
 for _name, _pair in {
-    "add": _direct(arithmetic.add, ufuncs.add),
-    "sub": _direct(arithmetic.sub, ufuncs.subtract),
-    "mul": _direct(arithmetic.mul, ufuncs.multiply),
-    "truediv": _binary(ufuncs.true_divide),
-    "floordiv": _binary(ufuncs.floor_divide),
-    "mod": _binary(ufuncs.remainder),
-    "divmod": _binary(ufuncs.divmod),
-    "matmul": _binary(contraction.matmul),
-    "and": _binary(ufuncs.bitwise_and),
-    "or": _binary(ufuncs.bitwise_or),
-    "xor": _binary(ufuncs.bitwise_xor),
-    "lshift": _binary(ufuncs.left_shift),
-    "rshift": _binary(ufuncs.right_shift),
+    "add": _binary(ufuncs.add, "+", arithmetic.add),
+    "sub": _binary(ufuncs.subtract, "-", arithmetic.sub),
+    "mul": _binary(ufuncs.multiply, "", arithmetic.mul),
+    "truediv": _binary(ufuncs.true_divide, "/"),
+    "floordiv": _binary(ufuncs.floor_divide, "//"),
+    "mod": _binary(ufuncs.remainder, "%"),
+    "divmod": _binary(ufuncs.divmod, "divmod"),
+    "matmul": _binary(contraction.matmul, "@"),
+    "and": _binary(ufuncs.bitwise_and, "&"),
+    "or": _binary(ufuncs.bitwise_or, "|"),
+    "xor": _binary(ufuncs.bitwise_xor, "^"),
+    "lshift": _binary(ufuncs.left_shift, "<<"),
+    "rshift": _binary(ufuncs.right_shift, ">>"),
 }.items():
     _OPERATORS[f"__{_name}__"], _OPERATORS[f"__r{_name}__"] = _pair
 for _name, _function in {

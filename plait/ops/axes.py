@@ -31,7 +31,8 @@ def normalise_axis(axis: Any, ndim: int, op: str | None = None) -> int:
     try:
         index = operator.index(axis)
     except TypeError:
-        raise ArgumentTypeError("an axis is an int", op=op, axis=axis) from None
+        fix = "arrays to be joined are one argument: [a, b]" if hasattr(axis, "shape") else None
+        raise ArgumentTypeError("an axis is an int", op=op, axis=axis, fix=fix) from None
     if not -ndim <= index < ndim:
         raise OutOfRangeError(
             f"axis {index} is out of range for an array of {several(ndim, 'dimension')}",

@@ -277,10 +277,31 @@ def hashable_tree(value: Any) -> Any:
 def check_axes(axes: Any, what: str, op: str) -> None:
     """Raise ArgumentTypeError unless all leaves are ints or None."""
     for leaf in tree.leaves(axes, lambda x: x is None):
-        if leaf is not None and (isinstance(leaf, bool) or not hasattr(leaf, "__index__")):
+        if leaf is not None and (isinstance(leaf, bool) or not isinstance(leaf, int | np.integer)):
             raise ArgumentTypeError(
-                f"{what} holds ints and None, in the containers of the arguments", op=op, got=leaf
+                f"{what} holds ints and None, in the containers of the arguments",
+                op=op,
+                got=leaf,
+                fix=_call_the_result(leaf, op),
             )
+
+
+def check_axis_name(name: Any, op: str) -> None:
+    """Raise ArgumentTypeError unless the name can be looked up."""
+    try:
+        hash(name)
+    except TypeError:
+        raise ArgumentTypeError(
+            "an axis name is a string, or anything else that is hashable",
+            op=op,
+            got=name,
+            fix=_call_the_result(name, op),
+        ) from None
+
+
+def _call_the_result(given: Any, op: str) -> str | None:
+    """The cure for an argument of the function that was handed to the transformation."""
+    return f"{op}(f)(x) calls the mapped function" if hasattr(given, "shape") else None
 
 
 def check_axis_size(size: Any, op: str) -> None:

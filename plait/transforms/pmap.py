@@ -31,6 +31,7 @@ from plait.runtime.eager import eager
 from plait.transforms.arguments import (
     check_arrays,
     check_axes,
+    check_axis_name,
     check_axis_size,
     check_callable,
     check_disjoint,
@@ -328,6 +329,7 @@ def pmap(
         in_axes = tuple(in_axes)
     check_axes(in_axes, "in_axes", "pmap")
     check_axes(out_axes, "out_axes", "pmap")
+    check_axis_name(axis_name, "pmap")
     static = select_arguments(
         fun, static_broadcasted_argnums, static_broadcasted_argnames, "pmap", "static_broadcasted"
     )

@@ -17,6 +17,7 @@ from plait.transforms.arguments import (
     argument_names,
     check_arrays,
     check_axes,
+    check_axis_name,
     check_axis_size,
     check_callable,
     flatten_result,
@@ -113,5 +114,6 @@ def vmap(
         in_axes = tuple(in_axes)
     check_axes(in_axes, "in_axes", "vmap")
     check_axes(out_axes, "out_axes", "vmap")
+    check_axis_name(axis_name, "vmap")
     check_axis_size(axis_size, "vmap")
     return _Vmap(fun, in_axes, out_axes, axis_name, axis_size)

@@ -56,6 +56,8 @@ CASES: dict[str, Any] = {
     "pmap: axis_size and the rows": lambda: jax.pmap(identity, axis_size=3)(TWO),
     "pmap: axis_size is no int": lambda: jax.pmap(identity, axis_size=2.0),
     "pmap: axis_size is negative": lambda: jax.pmap(identity, axis_size=-2),
+    "pmap: called with the argument": lambda: jax.pmap(identity, TWO),
+    "vmap: called with the argument": lambda: jax.vmap(identity, TWO),
     "pmap: nothing is mapped": lambda: jax.pmap(identity, in_axes=None)(TWO),
     "pmap: no arguments": lambda: jax.pmap(lambda: 1.0)(),
     "vmap: leaves of different sizes": lambda: jax.vmap(lambda p, x: x)(
