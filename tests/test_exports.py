@@ -22,6 +22,7 @@ PUBLIC = (
     "plait.nn",
     "plait.nn.initializers",
     "plait.numpy",
+    "plait.numpy.fft",
     "plait.numpy.linalg",
     "plait.profiler",
     "plait.random",

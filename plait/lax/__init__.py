@@ -86,6 +86,7 @@ from plait.ops.dot import (
     dot,
     dot_general,
 )
+from plait.ops.fft import FftType, fft
 from plait.ops.functions import (
     RoundingMethod,
     abs,

@@ -92,7 +92,9 @@ def _parameter_name(op: str, position: int) -> str:
     import inspect
     import sys
 
-    function: Any = getattr(sys.modules.get("plait.numpy"), op, None)
+    function: Any = sys.modules.get("plait.numpy")
+    for name in op.split("."):
+        function = getattr(function, name, None)
     try:
         names = [
             p.name
