@@ -74,6 +74,7 @@ if _TYPE_CHECKING:
         nn,
         profiler,
         random,
+        scipy,
         sharding,
         typing,
     )
@@ -96,6 +97,7 @@ _LAZY = frozenset(
         "nn",
         "profiler",
         "random",
+        "scipy",
         "sharding",
         "testing",
         "typing",

@@ -83,7 +83,7 @@ def with_modules(text: str) -> str:
         lines = [f"| `{p.stem}` | {_summary(p)} |\n" for p in modules if p.stem != "__init__"]
         return found[1] + "".join(lines)
 
-    table = r"(^### `plait/(\w+)/`[^\n]*\n\n\|.*\n\| --- \| --- \|\n)(?:\|.*\n)*"
+    table = r"(^### `plait/([\w/]+)/`[^\n]*\n\n\|.*\n\| --- \| --- \|\n)(?:\|.*\n)*"
     return re.sub(table, rows, text, flags=re.M)
 
 

@@ -1,0 +1,1 @@
+"""`plait.scipy.linalg`: factorisations and equations, in SciPy's forms."""

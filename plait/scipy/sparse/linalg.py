@@ -1,0 +1,1 @@
+"""`plait.scipy.sparse.linalg`: iterative solvers of linear equations."""
