@@ -58,7 +58,7 @@ CASES: dict[str, Any] = {
     "reshape: what does not divide": lambda: jnp.reshape(F, (4, -1)),
     "zeros: a shape of two arguments": lambda: jnp.zeros(2, 3),
     "concatenate: arrays as arguments": lambda: jnp.concatenate(F, F),
-    "plus a list": lambda: jnp.ones(3) + [1, 2, 3],
+    "a list as an operand": lambda: jnp.ones(3) @ [1, 2, 3],
     "a tuple minus": lambda: (1, 2, 3) - jnp.ones(3),
     "slice: traced bounds": lambda: jax.jit(lambda x, n: x[n : n + 1])(V, 1),
     "reshape: a traced size": lambda: jax.jit(lambda x, n: x.reshape(n))(V, 3),
