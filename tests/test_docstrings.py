@@ -1,0 +1,119 @@
+"""The examples in docstrings print what they show; in some packages every function has one.
+
+`python -m tests.test_docstrings [PACKAGE ...]` reports without pytest.
+"""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import inspect
+import json
+import os
+import pathlib
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+
+from tests.test_exports import PUBLIC, exported
+
+ROOT = pathlib.Path(__file__).parent.parent
+# Packages in which every public function must have an example.
+COMPLETE = ("plait.numpy",)
+# Modules whose examples would disturb the process of the others, each with its reason.
+NOT_RUN = {"plait/as_jax/__init__.py": "import jax finds plait from then on"}
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def public(package: str) -> Iterator[tuple[str, Any]]:
+    """(full name, object) of what plait itself puts into a public package."""
+    module = importlib.import_module(package)
+    for name in exported(module):
+        thing = getattr(module, name.removeprefix(f"{package}."))
+        if getattr(thing, "__module__", "").startswith("plait"):
+            yield name, thing
+
+
+def docstrings(package: str) -> Iterator[tuple[str, str]]:
+    """(full name, text) of the docstrings of a package, of its objects and of their methods."""
+    yield package, importlib.import_module(package).__doc__ or ""
+    for name, thing in public(package):
+        yield name, thing.__doc__ or ""
+        for method, value in vars(thing).items() if isinstance(thing, type) else ():
+            if isinstance(text := getattr(value, "__doc__", None), str):
+                yield f"{name}.{method}", text
+
+
+def reports(packages: Sequence[str] = PUBLIC) -> dict[str, str]:
+    """Where examples print something else than they say, by package; equal texts run once."""
+    import numpy as np
+
+    import plait
+
+    names = {"plait": plait, "jnp": plait.numpy, "lax": plait.lax, "np": np}
+    parser = doctest.DocTestParser()
+    told, done = {}, set()
+    for package in packages:
+        runner, lines = doctest.DocTestRunner(verbose=False, optionflags=OPTIONS), []
+        for name, text in docstrings(package):
+            if ">>>" in text and text not in done:
+                done.add(text)
+                runner.run(
+                    parser.get_doctest(text, dict(names), name, None, None), out=lines.append
+                )
+        told[package] = "".join(lines)
+    return told
+
+
+def without_example(package: str) -> list[str]:
+    """The functions of a package that have none; its classes need none."""
+    return [
+        name
+        for name, thing in public(package)
+        if callable(thing) and not isinstance(thing, type) and ">>>" not in (thing.__doc__ or "")
+    ]
+
+
+@pytest.fixture(scope="session")
+def told() -> dict[str, str]:
+    """The reports of all packages, from one process with two devices."""
+    program = "import json, tests.test_docstrings as t; print(json.dumps(t.reports()))"
+    env = dict(os.environ, PLAIT_NUM_CPU_DEVICES="2", PYTHONPATH=str(ROOT))
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, env=env, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("package", PUBLIC)
+def test_examples_print_what_they_show(package, told):
+    assert not told[package], told[package]
+
+
+@pytest.mark.parametrize("package", COMPLETE)
+def test_every_function_has_an_example(package):
+    assert without_example(package) == []
+
+
+def test_no_example_stands_where_it_does_not_run():
+    run = {inspect.cleandoc(text) for package in PUBLIC for _, text in docstrings(package)}
+    hidden = []
+    for path in sorted((ROOT / "plait").rglob("*.py")):
+        place = str(path.relative_to(ROOT))
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+                text = ast.get_docstring(node) or ""
+                if ">>>" in text and text not in run and place not in NOT_RUN:
+                    hidden.append(f"{place}: {getattr(node, 'name', 'module')}")
+    assert not hidden, f"not public: {hidden}"
+
+
+if __name__ == "__main__":
+    for package, text in reports(sys.argv[1:] or PUBLIC).items():
+        missing = without_example(package)
+        print(text, f"{package}: {len(missing)} functions without example", *missing, sep="\n  ")
