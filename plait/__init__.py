@@ -8,7 +8,7 @@ import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-from plait import dtypes, errors, lax, tree, tree_util
+from plait import core, dtypes, errors, lax, tree, tree_util
 from plait import numpy as numpy
 from plait.config import (
     config,
@@ -21,11 +21,19 @@ from plait.config import (
     numpy_dtype_promotion,
     numpy_rank_promotion,
 )
+from plait.core.context import ensure_compile_time_eval
+from plait.core.dtypes import float0
+from plait.core.types import typeof
 from plait.ops.callback import pure_callback
 from plait.regions.checkpoint import checkpoint, checkpoint_policies
 from plait.regions.checkpoint import checkpoint as remat
 from plait.regions.custom import closure_convert, custom_gradient, custom_jvp, custom_vjp
 from plait.runtime.array import Array
+from plait.runtime.assemble import (
+    make_array_from_callback,
+    make_array_from_process_local_data,
+    make_array_from_single_device_arrays,
+)
 from plait.runtime.client import (
     default_backend,
     device_count,
@@ -35,7 +43,8 @@ from plait.runtime.client import (
     process_count,
     process_index,
 )
-from plait.runtime.sharding import Mesh, NamedSharding, PartitionSpec, make_mesh
+from plait.runtime.mesh import Mesh, make_mesh, set_mesh
+from plait.runtime.sharding import NamedSharding, PartitionSpec, Shard
 from plait.runtime.transfer import (
     block_until_ready,
     copy_to_host_async,
@@ -63,6 +72,7 @@ from plait.transforms.named import named_call, named_scope
 from plait.transforms.pmap import pmap
 from plait.transforms.shapes import ShapeDtypeStruct
 from plait.transforms.shard_map import shard_map
+from plait.transforms.shard_map import with_sharding_constraint as reshard
 from plait.transforms.vmap import vmap
 
 if _TYPE_CHECKING:

@@ -51,6 +51,7 @@ class _State(threading.local):
     numpy_dtype_promotion: str = "standard"
     numpy_rank_promotion: str = "allow"
     default_device: Any = None
+    mesh: Any = None
     pmap_form: str = _env("pmap_form", _form, "auto")
     check_programs: bool = _env("check_programs", _flag, False)
     # Read once, when the client starts or a program is compiled.
@@ -76,6 +77,7 @@ _TRACED = (
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "default_device",
+    "mesh",
     "pmap_form",
     "check_programs",
 )
@@ -97,6 +99,36 @@ _CHOICES = {
     ),
 }
 NAMES = tuple(name for name in _State.__annotations__ if name != "key")
+# Other names that JAX has for some of them.
+_ALSO = {"platform_name": "platforms", "enable_checks": "check_programs"}
+# JAX's switches for its log, its caches and its compiler. They change no result and plait has
+# nothing for them to set: a program may give them any value, and read it.
+_kept: dict[str, Any] = {
+    "compilation_cache_max_size": -1,
+    "compiler_enable_remat_pass": True,
+    "cpu_enable_async_dispatch": True,
+    "debug_log_modules": "",
+    "exec_time_optimization_effort": 0.0,
+    "hlo_source_file_canonicalization_regex": None,
+    "include_full_tracebacks_in_locations": True,
+    "log_compiles": False,
+    "logging_level": None,
+    "memory_fitting_effort": 0.0,
+    "optimization_level": "UNKNOWN",
+    "persistent_cache_enable_xla_caches": "",
+    "persistent_cache_min_compile_time_secs": 0.0,
+    "persistent_cache_min_entry_size_bytes": 0,
+    "pmap_no_rank_reduction": True,
+    "pmap_shmap_merge": False,
+    "pprint_use_color": True,
+    "raise_persistent_cache_errors": False,
+    "softmax_custom_jvp": True,
+    "traceback_filtering": "auto",
+    "tracer_error_num_traceback_frames": 5,
+    "use_direct_linearize": True,
+    "use_shardy_partitioner": True,
+    "xla_profile_version": 0,
+}
 _keys: dict[tuple, tuple] = {}
 
 # runtime/client.py puts a function here that says whether a client exists already.
@@ -121,6 +153,7 @@ _State.key = _current_key()
 
 def _name(name: str) -> str:
     plain = name.removeprefix("jax_")
+    plain = _ALSO.get(plain, plain)
     if plain not in NAMES:
         raise ArgumentError(
             f"there is no switch named {name!r}", op="config", fix=f"one of {', '.join(NAMES)}"
@@ -154,6 +187,9 @@ class Config:
         Raises: ArgumentError for an unknown switch or value; BackendError for a switch that is
         read when the devices start, after they have started.
         """
+        if (plain := name.removeprefix("jax_")) in _kept:
+            _kept[plain] = value
+            return
         name = _name(name)
         value = _checked(name, value)
         if name in _BEFORE_START and any(started() for started in client_started):
@@ -174,13 +210,14 @@ class Config:
 
     def read(self, name: str) -> Any:
         """The value of a switch in this thread."""
-        return getattr(state, _name(name))
+        plain = name.removeprefix("jax_")
+        return _kept[plain] if plain in _kept else getattr(state, _name(name))
 
     def __getattr__(self, name: str) -> Any:
-        plain = name.removeprefix("jax_")
-        if plain not in NAMES:
-            raise AttributeError(f"plait.config has no switch {name!r}")
-        return getattr(state, plain)
+        try:
+            return self.read(name)
+        except ArgumentError:
+            raise AttributeError(f"plait.config has no switch {name!r}") from None
 
     def __setattr__(self, name: str, value: Any) -> None:
         self.update(name, value)
@@ -190,6 +227,27 @@ class Config:
 
 
 config = Config()
+
+
+def read_environment(prefix: str) -> None:
+    """Set the switches that variables like prefix + ENABLE_X64 name, and plait's own do not.
+
+    Raises: ArgumentError for a value that cannot be read.
+    """
+    for name in (*NAMES, *_ALSO):
+        text = os.environ.get(prefix + name.upper())
+        if text and f"PLAIT_{name.upper()}" not in os.environ:
+            default = getattr(_State, _ALSO.get(name, name))
+            whole = name == "num_cpu_devices"
+            convert = int if whole else _flag if isinstance(default, bool) else str
+            try:
+                config.update(name, convert(text))
+            except ValueError as error:
+                raise ArgumentError(
+                    f"the environment variable {prefix}{name.upper()} has a value that cannot be "
+                    "read",
+                    value=text,
+                ) from error
 
 
 @contextlib.contextmanager

@@ -1,4 +1,8 @@
-"""Program: what a traced function is made of. Var, Literal, Equation, Program."""
+"""Program: what a traced function is made of. Var, Literal, Equation, Program.
+
+They answer to JAX's names as well (jaxpr.eqns, eqn.primitive, var.aval, ...), so that a user's own
+interpreter of jaxprs runs on them.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,8 @@ class Var:
     def __init__(self, type: ArrayType):
         self.type = type
 
+    aval = property(lambda self: self.type)
+
     def __repr__(self) -> str:
         return f"Var({self.type})"
 
@@ -34,6 +40,9 @@ class Literal:
 
     def __init__(self, value: np.ndarray | np.generic, type: ArrayType):
         self.value, self.type = value, type
+
+    aval = property(lambda self: self.type)
+    val = property(lambda self: self.value)
 
     def __repr__(self) -> str:
         return f"Literal({self.value})"
@@ -58,6 +67,10 @@ class Equation:
         self.op, self.inputs, self.params = op, inputs, params
         self.outputs, self.source = outputs, source
 
+    primitive = property(lambda self: self.op)
+    invars = property(lambda self: list(self.inputs))
+    outvars = property(lambda self: list(self.outputs))
+
     def __repr__(self) -> str:
         return f"Equation({self.op.name})"
 
@@ -70,7 +83,16 @@ class Program:
     (its derivative, its executable), so that it lives exactly as long.
     """
 
-    __slots__ = ("__weakref__", "equations", "inputs", "memo", "name", "names", "outputs")
+    __slots__ = (
+        "__weakref__",
+        "captured",
+        "equations",
+        "inputs",
+        "memo",
+        "name",
+        "names",
+        "outputs",
+    )
 
     def __init__(
         self,
@@ -79,11 +101,15 @@ class Program:
         outputs: Sequence[Atom],
         name: str = "",
         names: Sequence[str] | None = None,
+        captured: int = 0,
     ):
         self.inputs, self.equations, self.outputs = tuple(inputs), list(equations), tuple(outputs)
         self.name = name
         # The user's names of the inputs (params['w']), where they are known.
         self.names = names
+        # How many of the first inputs a reader of JAX's names sees as `constvars`; to everything in
+        # plait they are inputs like the others.
+        self.captured = captured
         self.memo: dict[Any, Any] = {}
 
     @property
@@ -94,10 +120,10 @@ class Program:
     def out_types(self) -> tuple[ArrayType, ...]:
         return tuple(v.type for v in self.outputs)
 
-    @property
-    def eqns(self) -> list[Equation]:
-        """JAX's name for the equations."""
-        return self.equations
+    eqns = property(lambda self: self.equations)
+    constvars = property(lambda self: list(self.inputs[: self.captured]))
+    invars = property(lambda self: list(self.inputs[self.captured :]))
+    outvars = property(lambda self: list(self.outputs))
 
     def derived(self, key: Any, make: Callable[[], Any]) -> Any:
         """The value kept in `memo` under a key, made if it is not there yet."""
@@ -162,6 +188,17 @@ def run_program(program: Program, *args: Any) -> tuple[Any, ...]:
         return tuple(env[a] if type(a) is Var else a.value for a in program.outputs)
     finally:
         context.source = before
+
+
+def eval_jaxpr(jaxpr: Program, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """The results of a Program for the values it captured and its arguments.
+
+    >>> import plait
+    >>> closed = plait.make_jaxpr(lambda x: x * 2.0)(1.0)
+    >>> plait.core.eval_jaxpr(closed.jaxpr, closed.consts, 3.0)
+    [Array(6., dtype=float32)]
+    """
+    return list(run_program(jaxpr, *consts, *args))
 
 
 def reference(program: Program, *args: Any) -> tuple[Any, ...]:

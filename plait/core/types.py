@@ -20,7 +20,8 @@ from plait.errors import ArgumentTypeError
 class ArrayType:
     """The shape and dtype of an array, and whether its dtype is weak (from a Python scalar).
 
-    Make one with `ArrayType(shape, dtype, weak_type)`: equal arguments give the same object.
+    Make one with `ArrayType(shape, dtype, weak_type)`: equal arguments give the same object. Users
+    know it as jax.core.ShapedArray, and what `typeof` gives.
     """
 
     __slots__ = ("dtype", "ndim", "shape", "size", "weak_type")
@@ -36,6 +37,8 @@ class ArrayType:
         key = (shape, dtype, weak_type)
         self = cls._interned.get(key)
         if self is None:
+            if not isinstance(dtype, np.dtype | dtypes.KeyDType):
+                return cls(shape, dtypes.as_dtype(dtype), weak_type)
             self = super().__new__(cls)
             self.shape, self.dtype, self.weak_type = shape, dtype, weak_type
             self.ndim, self.size = len(shape), math.prod(shape)
@@ -62,6 +65,37 @@ class ArrayType:
         if self.dtype in dtypes.INEXACT:
             return self
         return ArrayType(self.shape, dtypes.float0)
+
+    @property
+    def aval(self) -> ArrayType:
+        """Itself: what has a type and what is one answer alike."""
+        return self
+
+    @property
+    def sharding(self) -> Any:
+        """How a value of this type is spread: left to the compiler, over the mesh of set_mesh."""
+        from plait.runtime.mesh import get_abstract_mesh
+        from plait.runtime.sharding import NamedSharding, PartitionSpec
+
+        return NamedSharding(get_abstract_mesh(), PartitionSpec(*[None] * self.ndim))
+
+    def update(self, **changed: Any) -> ArrayType:
+        """The type with another shape, dtype or weak_type."""
+        return ArrayType(
+            changed.get("shape", self.shape),
+            changed.get("dtype", self.dtype),
+            changed.get("weak_type", self.weak_type),
+        )
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """float32[2,3], or f32[2,3]."""
+        text = str(self)
+        if short_dtypes:
+            for long, short in (("uint", "u"), ("int", "i"), ("bfloat", "bf"), ("float", "f")):
+                if text.startswith(long):
+                    return short + text[len(long) :]
+            return text.replace("complex", "c", 1)
+        return text
 
     def __reduce__(self):
         return ArrayType, (self.shape, self.dtype, self.weak_type)
@@ -151,6 +185,18 @@ def type_of(x: Any) -> ArrayType:
     if isinstance(x, _SCALARS):
         return scalar_type(x)
     raise ArgumentTypeError(f"{type(x).__name__} is not an array", value=x)
+
+
+def typeof(x: Any) -> ArrayType:
+    """The shape and dtype of an array, traced value or number, as a type that compares by identity.
+
+    Raises: ArgumentTypeError for anything else.
+
+    >>> import plait
+    >>> plait.typeof(plait.numpy.ones((2, 3)))
+    ArrayType(float32[2,3])
+    """
+    return type_of(x)
 
 
 def is_array(x: Any) -> bool:

@@ -12,14 +12,26 @@ from typing import Any
 
 import numpy as np
 
+from plait.config import state
 from plait.core import dtypes
-from plait.errors import ArgumentError, ShapeError
-from plait.runtime import client, xla
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.runtime import xla
+from plait.runtime.mesh import AbstractMesh, Mesh
 from plait.runtime.placement import Lanes, OnDevice, Sharded, Shown
 
 
+class _Unconstrained:
+    def __repr__(self) -> str:
+        return "UNCONSTRAINED"
+
+
 class PartitionSpec(tuple):
-    """For each axis of an array the mesh axis (or axes) it is split over, or None."""
+    """For each axis of an array the mesh axis (or axes) it is split over, or None.
+
+    UNCONSTRAINED in place of None leaves the choice to the compiler.
+    """
+
+    UNCONSTRAINED = _Unconstrained()
 
     def __new__(cls, *parts: Any):
         return super().__new__(cls, parts)
@@ -29,60 +41,6 @@ class PartitionSpec(tuple):
 
     def __reduce__(self):
         return PartitionSpec, tuple(self)
-
-
-class Mesh:
-    """Devices in a grid whose axes have names."""
-
-    def __init__(self, devices: Any, axis_names: Any, **_: Any):
-        grid = np.asarray(devices, dtype=object)
-        names = (axis_names,) if isinstance(axis_names, str) else tuple(axis_names)
-        if grid.ndim != len(names):
-            raise ArgumentError(
-                f"the grid of devices has {grid.ndim} axes, {len(names)} names were given",
-                op="Mesh",
-                axis_names=names,
-            )
-        self.devices, self.axis_names = grid, names
-
-    @property
-    def shape(self) -> dict[str, int]:
-        """Axis sizes by name."""
-        return dict(zip(self.axis_names, self.devices.shape, strict=True))
-
-    @property
-    def size(self) -> int:
-        """The number of devices."""
-        return self.devices.size
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Mesh)
-            and self.axis_names == other.axis_names
-            and self.devices.shape == other.devices.shape
-            and list(self.devices.flat) == list(other.devices.flat)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.axis_names, tuple(self.devices.flat)))
-
-    def __repr__(self) -> str:
-        return f"Mesh({', '.join(f'{n}: {s}' for n, s in self.shape.items())})"
-
-
-def make_mesh(
-    axis_shapes: Sequence[int], axis_names: Sequence[str], *, devices: Any = None, **_: Any
-) -> Mesh:
-    """A mesh of the given sizes on the first devices. Raises ArgumentError if there are too few."""
-    found = list(client.devices() if devices is None else devices)
-    count = math.prod(axis_shapes)
-    if count > len(found):
-        raise ArgumentError(
-            f"a mesh of {count} devices was asked, there are {len(found)}",
-            op="make_mesh",
-            axis_shapes=tuple(axis_shapes),
-        )
-    return Mesh(np.array(found[:count], dtype=object).reshape(axis_shapes), axis_names)
 
 
 class Sharding:
@@ -164,7 +122,9 @@ class SingleDeviceSharding(Sharding):
 class NamedSharding(Sharding):
     """Axes of an array split over named axes of a mesh."""
 
-    def __init__(self, mesh: Mesh, spec: Any, *, memory_kind: str | None = None, **_: Any):
+    def __init__(
+        self, mesh: Mesh | AbstractMesh, spec: Any, *, memory_kind: str | None = None, **_: Any
+    ):
         spec = spec if isinstance(spec, PartitionSpec) else PartitionSpec(*spec)
         used = [n for part in spec for n in spec_names(part)]
         unknown = [n for n in used if n not in mesh.axis_names]
@@ -196,9 +156,24 @@ class NamedSharding(Sharding):
                 spec=self.spec,
             )
         full = axes + ((),) * (ndim - len(axes))
-        lowered = xla.tiled(tuple(self.mesh.devices.flat), self.mesh.devices.shape, full)
+        mesh = self._concrete()
+        lowered = xla.tiled(tuple(mesh.devices.flat), mesh.devices.shape, full)
         _names_used[lowered] = self
         return lowered
+
+    def _concrete(self) -> Mesh:
+        """The mesh, or the one of set_mesh with the same axes. Raises ArgumentError."""
+        if isinstance(self.mesh, Mesh):
+            return self.mesh
+        mesh = state.mesh
+        if not isinstance(mesh, Mesh) or mesh.abstract_mesh != self.mesh:
+            raise ArgumentError(
+                "the mesh has no devices",
+                op="NamedSharding",
+                mesh=self.mesh,
+                fix="with plait.set_mesh(mesh): around it, for a Mesh with these axes",
+            )
+        return mesh
 
     def lowered_for(self, shape: Sequence[int], op: str) -> xla.Sharding:
         """`lowered`, for an array of a shape. Raises ShapeError if an axis does not divide."""
@@ -220,11 +195,11 @@ class NamedSharding(Sharding):
 
     @property
     def device_set(self):
-        return set(self.mesh.devices.flat)
+        return set(self._concrete().devices.flat)
 
     @property
     def is_fully_replicated(self):
-        sizes = self.mesh.devices.shape
+        sizes = self.mesh.axis_sizes
         return all(sizes[k] == 1 for axes in self.axes() for k in axes)
 
     def __eq__(self, other: object) -> bool:
@@ -239,9 +214,23 @@ class NamedSharding(Sharding):
         return f"NamedSharding(mesh={self.mesh}, spec={self.spec})"
 
 
+def named(sharding: Any, op: str) -> Any:
+    """A sharding; a PartitionSpec alone as one on the mesh of set_mesh. Raises TypeError."""
+    if not isinstance(sharding, PartitionSpec):
+        return sharding
+    if not isinstance(state.mesh, Mesh):
+        raise ArgumentTypeError(
+            "a PartitionSpec alone needs a mesh",
+            op=op,
+            spec=sharding,
+            fix="with plait.set_mesh(mesh): around it, or NamedSharding(mesh, spec)",
+        )
+    return NamedSharding(state.mesh, sharding)
+
+
 def spec_names(part: Any) -> tuple[Any, ...]:
     """The mesh axes of one entry of a PartitionSpec, major first."""
-    if part is None:
+    if part is None or part is PartitionSpec.UNCONSTRAINED:
         return ()
     return part if isinstance(part, tuple) else (part,)
 

@@ -22,7 +22,13 @@ from plait.runtime.placement import (
     fused_on,
     signature,
 )
-from plait.runtime.sharding import NamedSharding, Sharding, SingleDeviceSharding
+from plait.runtime.sharding import (
+    NamedSharding,
+    PartitionSpec,
+    Sharding,
+    SingleDeviceSharding,
+    named,
+)
 
 
 def _is_device(x: Any) -> bool:
@@ -30,7 +36,7 @@ def _is_device(x: Any) -> bool:
 
 
 def _is_target(x: Any) -> bool:
-    return x is None or _is_device(x) or isinstance(x, Sharding)
+    return x is None or _is_device(x) or isinstance(x, Sharding | PartitionSpec)
 
 
 def _is_list_of_devices(x: Any) -> bool:
@@ -67,6 +73,7 @@ def device_put(
                     got=d,
                     fix="plait.devices()[k], or NamedSharding(mesh, PartitionSpec(...))",
                 )
+        flat = [named(d, "device_put") for d in flat]
         if len(flat) == 1 and shape.num_nodes == 1:
             targets = flat * len(leaves)
         else:

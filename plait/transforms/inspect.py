@@ -136,8 +136,18 @@ class ClosedProgram:
 
     @property
     def jaxpr(self) -> Program:
-        """JAX's name for the Program."""
-        return self.program
+        """The Program, its first inputs shown as `constvars`: those for what it captured."""
+        n, p = len(self.consts), self.program
+        if not n:
+            return p
+        return p.derived(
+            ("shown", n), lambda: Program(p.inputs, p.equations, p.outputs, p.name, p.names, n)
+        )
+
+    @property
+    def literals(self) -> list[Any]:
+        """JAX's other name for the captured values."""
+        return self.consts
 
     @property
     def eqns(self) -> list[Any]:

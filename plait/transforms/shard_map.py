@@ -24,12 +24,14 @@ from plait.ops.collective import all_gather
 from plait.ops.sharding import constrain
 from plait.ops.slices import index_in_dim
 from plait.regions.spmd import form_on, pmap_p
+from plait.runtime.mesh import get_mesh
 from plait.runtime.sharding import (
     Mesh,
     NamedSharding,
     PartitionSpec,
     Sharding,
     SingleDeviceSharding,
+    named,
     spec_names,
 )
 from plait.runtime.transfer import device_put
@@ -289,8 +291,9 @@ def shard_map(
 
     in_specs and out_specs say, with a PartitionSpec for each array (or one for all of a tree),
     which axes of the mesh cut which axes of the array; each device gets its block, of the same
-    rank. Over axes that a result's spec does not name it must be equal on all devices (check_vma).
-    Collectives use the mesh's axis names; axis_names restricts the map to some of them.
+    rank. Without mesh it is the one of set_mesh. Over axes that a result's spec does not name it
+    must be equal on all devices (check_vma). Collectives use the mesh's axis names; axis_names
+    restricts the map to some of them.
 
     Raises: ShapeError for axes that do not divide; ArgumentError for specs that do not fit, or a
     result that differs over an axis it is said to be whole over.
@@ -313,6 +316,8 @@ def shard_map(
             auto=auto,
         )
     check_callable(f, "shard_map")
+    if mesh is None and not (given := get_mesh()).empty:
+        mesh = given
     if not isinstance(mesh, Mesh):
         raise ArgumentTypeError(
             "a mesh is needed", op="shard_map", got=mesh, fix="mesh=plait.make_mesh((n,), ('i',))"
@@ -331,9 +336,12 @@ def shard_map(
 
 def constrain_leaf(x: Any, sharding: Any, op: str) -> Any:
     """One array with a sharding (None leaves it alone)."""
+    sharding = named(sharding, op)
     if sharding is None or isinstance(sharding, SingleDeviceSharding):
         return x
     _check_named(sharding, op)
+    if sharding.mesh.empty:  # that of typeof(x), where no mesh is set
+        return x
     return constrain(x, sharding.lowered_for(type_of(x).shape, op))
 
 
@@ -356,8 +364,11 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     wanted = spread_specs(shardings, x, "shardings", "with_sharding_constraint")
     out = []
     for leaf, sharding in zip(leaves, wanted, strict=True):
+        sharding = named(sharding, "with_sharding_constraint")
         if isinstance(leaf, Tracer):
             out.append(constrain_leaf(leaf, sharding, "with_sharding_constraint"))
+        elif isinstance(sharding, NamedSharding) and sharding.mesh.empty:
+            out.append(leaf)
         else:
             if isinstance(sharding, NamedSharding):
                 sharding.lowered_for(type_of(leaf).shape, "with_sharding_constraint")
