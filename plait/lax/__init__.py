@@ -18,6 +18,7 @@ from plait.ops.arithmetic import (
     sub,
 )
 from plait.ops.axes import broadcast_in_dim, expand_dims, rev
+from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.collective import (
     all_gather,
     all_to_all,
@@ -86,6 +87,14 @@ from plait.ops.dot import (
     dot,
     dot_general,
 )
+from plait.ops.dynamic_slice import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+)
 from plait.ops.fft import FftType, fft
 from plait.ops.functions import (
     RoundingMethod,
@@ -97,7 +106,6 @@ from plait.ops.functions import (
     atan,
     atan2,
     atanh,
-    bitcast_convert_type,
     cbrt,
     ceil,
     complex,
@@ -152,12 +160,6 @@ from plait.ops.slices import (
     broadcast,
     collapse,
     concatenate,
-    dynamic_index_in_dim,
-    dynamic_slice,
-    dynamic_slice_in_dim,
-    dynamic_update_index_in_dim,
-    dynamic_update_slice,
-    dynamic_update_slice_in_dim,
     index_in_dim,
     pad,
     slice,

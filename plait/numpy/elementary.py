@@ -41,6 +41,7 @@ from plait.numpy.ufuncs import (
     where,
 )
 from plait.ops import arithmetic, compare, functions
+from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.logaddexp import logaddexp as log_sum
 
 
@@ -311,9 +312,7 @@ def power_of_two(n: Any, dtype: Any) -> Any:
     info = dtypes.finfo(dtype)
     bits = np.dtype(f"int{info.bits}")
     field = add(astype(n, bits), np.asarray(info.maxexp - 1, bits))
-    return functions.bitcast_convert_type(
-        compare.shift_left(field, np.asarray(info.nmant, bits)), dtype
-    )
+    return bitcast_convert_type(compare.shift_left(field, np.asarray(info.nmant, bits)), dtype)
 
 
 def frexp(x: Any, /) -> tuple[Any, Any]:
@@ -328,7 +327,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     scale = 2.0**info.nmant
     subnormal = compare.lt(functions.abs(x), np.asarray(info.smallest_normal, dtype))
     scaled = where(subnormal, multiply(x, literal(scale, dtype)), x)
-    raw = functions.bitcast_convert_type(scaled, bits)
+    raw = bitcast_convert_type(scaled, bits)
     field = compare.shift_right_logical(raw, np.asarray(info.nmant, bits))
     mask = np.asarray(2 ** (info.bits - 1 - info.nmant) - 1, bits)
     exponent = astype(compare.bitwise_and(field, mask), dtypes.int32)
@@ -336,7 +335,7 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     exponent = subtract(exponent, where(subnormal, info.nmant, 0))
     half_field = np.asarray((info.maxexp - 2) << info.nmant, bits)
     keep = np.asarray(~(int(mask) << info.nmant) if info.bits < 64 else ~(int(mask) << 52), bits)
-    mantissa = functions.bitcast_convert_type(
+    mantissa = bitcast_convert_type(
         compare.bitwise_or(compare.bitwise_and(raw, keep), half_field), dtype
     )
     special = logical_or(equal(x, 0), compare.bitwise_not(isfinite(x)))

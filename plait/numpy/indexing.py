@@ -27,12 +27,13 @@ from plait.numpy.promotion import (
 )
 from plait.ops import axes as ops
 from plait.ops.arithmetic import convert_element_type
+from plait.ops.dynamic_slice import dynamic_slice_p
 from plait.ops.gather import (
     GatherDimensionNumbers,
     GatherScatterMode,
     gather_p,
 )
-from plait.ops.slices import concatenate_p, dynamic_slice_p, slice_p
+from plait.ops.slices import concatenate_p, slice_p
 
 CLIP = GatherScatterMode.CLIP
 PROMISE = GatherScatterMode.PROMISE_IN_BOUNDS

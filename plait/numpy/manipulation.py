@@ -32,6 +32,7 @@ from plait.numpy.promotion import (
 )
 from plait.ops import axes as ops
 from plait.ops import slices
+from plait.ops.dynamic_slice import dynamic_slice_in_dim
 
 # --- shape
 
@@ -604,7 +605,7 @@ def _rolled(a: Any, shift: Any, axis: int) -> Any:
         # Traced: the block that begins at n - shift of the array twice over.
         start = ufuncs.remainder(ufuncs.negative(shift), n)
         twice = slices.concatenate_p.bind(a, a, axis=axis)
-        return slices.dynamic_slice_in_dim(twice, start, n, axis)
+        return dynamic_slice_in_dim(twice, start, n, axis)
     cut = -static_int(shift, "roll", "shift") % n
     if not cut:
         return a

@@ -29,6 +29,7 @@ from plait.numpy.promotion import is_arraylike, is_base, to_dtype
 from plait.numpy.updating import At
 from plait.ops import arithmetic, functions
 from plait.ops import axes as ops
+from plait.ops.bitcast import bitcast_convert_type
 from plait.runtime.array import Array
 
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -276,17 +277,17 @@ def _view(self: Any, dtype: Any = None) -> Any:
             raise _view_error(self, new)
         return functions.complex(parts[..., 0::2], parts[..., 1::2])
     if new.itemsize == old.itemsize:
-        return functions.bitcast_convert_type(self, new)
+        return bitcast_convert_type(self, new)
     if not self.ndim:
         raise _view_error(self, new)
     if new.itemsize < old.itemsize:
-        y = functions.bitcast_convert_type(self, new)
+        y = bitcast_convert_type(self, new)
         return ops.reshape(y, (*self.shape[:-1], self.shape[-1] * y.shape[-1]))
     ratio = new.itemsize // old.itemsize
     if self.shape[-1] % ratio:
         raise _view_error(self, new)
     y = ops.reshape(self, (*self.shape[:-1], self.shape[-1] // ratio, ratio))
-    return functions.bitcast_convert_type(y, new)
+    return bitcast_convert_type(y, new)
 
 
 def _view_error(x: Any, dtype: Any) -> ShapeError:

@@ -33,6 +33,7 @@ from plait.numpy.promotion import (
 )
 from plait.ops import arithmetic, compare, functions
 from plait.ops.axes import broadcast_to
+from plait.ops.bitcast import bitcast_convert_type
 
 # --- arithmetic
 
@@ -242,7 +243,7 @@ def signbit(x: Any, /) -> Any:
         return less(x, 0) if dtype in INTEGER else where(True, np.zeros(type_of(x).shape, bool), x)
     if dtype in COMPLEX:
         raise DtypeError("complex numbers have no sign bit", op="signbit", x=x)
-    bits = functions.bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
+    bits = bitcast_convert_type(x, np.dtype(f"int{8 * dtype.itemsize}"))
     return compare.lt(bits, np.zeros((), type_of(bits).dtype))
 
 

@@ -28,8 +28,8 @@ from plait.numpy.promotion import (
 )
 from plait.ops import arithmetic, compare, scatter
 from plait.ops import axes as ops
+from plait.ops.dynamic_slice import dynamic_slice_p, dynamic_update_slice_p
 from plait.ops.gather import GatherScatterMode, ScatterDimensionNumbers
-from plait.ops.slices import dynamic_slice_p, dynamic_update_slice_p
 
 
 class At:
@@ -171,6 +171,8 @@ def _update(
         values = _fitted(op, values, x, index, plan)
     if plan is None:
         y = _write_block(x, how, values, index, chosen, wrap)
+    elif not x.type.size:
+        y = x  # every position is outside
     else:
         options = (chosen, bool(unique_indices), bool(indices_are_sorted))
         y = _scatter(x, how, values, index, plan, wrap, wrap_negative_indices, *options)

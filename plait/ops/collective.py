@@ -20,23 +20,19 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, OutOfRangeError, PlaitError
 from plait.ops.arithmetic import convert_element_type, div, mul
 from plait.ops.axes import reduce_sum
+from plait.ops.axis_names import groups_of, members, names_of, sizes_of, user_line
 from plait.ops.collective_exchange import (
     Collective,
     all_gather,
     all_to_all,
     axis_index,
     counted,
-    groups_of,
     is_narrow,
     like,
-    members,
     mesh_groups,
-    names_of,
     ppermute,
     psum_scatter,
     scaled,
-    sizes_of,
-    user_line,
     widened,
 )
 from plait.ops.compare import eq

@@ -25,9 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from plait.core import context, dtypes, tree
+from plait.core import dtypes, tree
 from plait.core.primitive import Linear, Primitive, register, zeros_of
-from plait.core.source import user_source
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, AxisNameError, DtypeError, ShapeError
 from plait.ops.arithmetic import add, convert_element_type, mul
@@ -40,76 +39,21 @@ from plait.ops.axes import (
     reduce_sum,
     reshape,
 )
+from plait.ops.axis_names import (
+    Groups,
+    groups_of,
+    members,
+    names_of,
+    quoted,
+    sizes_of,
+    user_line,
+)
 from plait.ops.bits import random_wrap_p
 from plait.ops.compare import select
+from plait.ops.dynamic_slice import dynamic_slice_in_dim
 from plait.ops.gather import GatherDimensionNumbers, gather
 from plait.ops.iota import iota
-from plait.ops.slices import add_rows, concatenate, dynamic_slice_in_dim, slice_in_dim
-
-Groups = tuple[tuple[int, ...], ...]
-
-
-# --- names, sizes and groups, as the functions receive them
-
-
-def user_line() -> str | None:
-    """The user's line, for errors that the functions raise themselves."""
-    source = user_source()
-    return str(source) if source else None
-
-
-def names_of(axis_name: Any, op: str) -> tuple[Any, ...]:
-    """One name, or a tuple or list of names, as a tuple. Raises ArgumentError for repeated ones."""
-    names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
-    if len(set(names)) != len(names):
-        raise ArgumentError("an axis is named twice", op=op, axis_name=names, where=user_line())
-    return names
-
-
-def sizes_of(names: Sequence[Any], op: str) -> tuple[int, ...]:
-    """The sizes of bound axes. Raises AxisNameError for a name that is not bound."""
-    try:
-        return tuple(context.axis_size(name) for name in names)
-    except AxisNameError as error:
-        error.op, error.where = op, user_line()
-        raise
-
-
-def groups_of(groups: Any, names: Sequence[Any], size: int, op: str) -> Groups | None:
-    """axis_index_groups, checked; None where all positions are one group in order."""
-    if groups is None:
-        return None
-    if len(names) != 1:
-        raise ArgumentError(
-            "axis_index_groups needs a single axis name",
-            op=op,
-            axis_name=tuple(names),
-            where=user_line(),
-            fix="call it once for each name",
-        )
-    rows = tuple(tuple(operator.index(p) for p in row) for row in groups)
-    if sorted(p for row in rows for p in row) != list(range(size)):
-        raise ArgumentError(
-            f"each position of the axis must be in one group, once: the axis {names[0]!r} has the "
-            f"positions 0 to {size - 1}",
-            op=op,
-            axis_index_groups=[list(r) for r in rows],
-            where=user_line(),
-        )
-    if len({len(row) for row in rows}) != 1:
-        raise ArgumentError(
-            "the groups have different sizes",
-            op=op,
-            axis_index_groups=[list(r) for r in rows],
-            where=user_line(),
-        )
-    return None if rows == (tuple(range(size)),) else rows
-
-
-def members(axis_size: int, groups: Groups | None) -> int:
-    """How many positions communicate with each other."""
-    return axis_size if groups is None else len(groups[0])
-
+from plait.ops.slices import add_rows, concatenate, slice_in_dim
 
 # --- pieces of the rules
 
@@ -548,11 +492,6 @@ ppermute_p = register(Ppermute())
 
 
 # --- the functions
-
-
-def quoted(names: Sequence[Any]) -> str:
-    """Axis names in a message."""
-    return " and ".join(map(repr, names))
 
 
 def _axis(x: Any, axis: Any, op: str, extra: int = 0) -> int:

@@ -19,7 +19,8 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from plait.hlo.types import array_i64
 from plait.ops.axes import broadcast_in_dim, expand_dims
-from plait.ops.slices import common_starts, concatenate_p, ints
+from plait.ops.dynamic_slice import common_starts
+from plait.ops.slices import concatenate_p, ints
 
 
 class GatherScatterMode(enum.Enum):

@@ -12,9 +12,10 @@ from plait.errors import ArgumentError
 from plait.numpy.manipulation import rows
 from plait.numpy.promotion import INEXACT_KIND, promote
 from plait.ops.arithmetic import convert_element_type, integer_pow, neg
+from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.bits import random_bits_p
 from plait.ops.compare import clz, select, shift_left, shift_right_logical
-from plait.ops.functions import abs, bitcast_convert_type, nextafter, sign, sqrt
+from plait.ops.functions import abs, nextafter, sign, sqrt
 from plait.ops.special import erf, erf_inv
 from plait.random.arguments import (
     check_castable,

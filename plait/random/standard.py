@@ -16,9 +16,9 @@ from plait.numpy.manipulation import rows
 from plait.numpy.promotion import to_dtype
 from plait.ops.arithmetic import add, convert_element_type, mul, rem, sub
 from plait.ops.axes import broadcast_to
+from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.bits import random_bits_p
 from plait.ops.compare import bitwise_or, max, select, shift_right_logical
-from plait.ops.functions import bitcast_convert_type
 from plait.ops.special import erf_inv
 from plait.random.arguments import (
     check_key,

@@ -19,7 +19,7 @@ from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
 from plait.ops import gather as lax
 from plait.ops import scatter as put
-from plait.ops import slices, sort
+from plait.ops import dynamic_slice, slices, sort
 from plait.ops.arithmetic import mul
 from plait.ops.axes import reduce_sum
 from plait.ops.functions import sin
@@ -465,8 +465,8 @@ def test_keys_move():
         (lambda k: slices.slice(k, (1,), (3,)), [keys], (2,)),
         (lambda k, f: slices.pad(k, f, [(1, 1, 0)]), [keys, key], (6,)),
         (lambda k: slices.concatenate([k, k], 0), [keys], (8,)),
-        (lambda k, s: slices.dynamic_slice(k, (s,), (2,)), [keys, start], (2,)),
-        (lambda k, s: slices.dynamic_update_slice(k, k, (s,)), [keys, start], (4,)),
+        (lambda k, s: dynamic_slice.dynamic_slice(k, (s,), (2,)), [keys, start], (2,)),
+        (lambda k, s: dynamic_slice.dynamic_update_slice(k, k, (s,)), [keys, start], (4,)),
         (lambda k, i: lax.gather(k, i, dims, (1,)), [keys, index], (2,)),
         (
             lambda k, i: put.scatter(k, i, slices.slice(k, (0,), (2,)), S(*dims)),

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import plait as jax
+from plait import lax
 from plait.config import override
 from plait.core.sample import booleans, complex_, integers, real
 from plait.errors import (
@@ -20,7 +21,6 @@ from plait.errors import (
     ShapeError,
 )
 from plait.ops import iota as creation
-from plait.ops import slices as lax
 from plait.ops.arithmetic import mul
 from plait.ops.axes import reduce_sum
 
