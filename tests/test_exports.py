@@ -24,6 +24,7 @@ PUBLIC = (
     "plait.numpy",
     "plait.numpy.fft",
     "plait.numpy.linalg",
+    "plait.ops",
     "plait.profiler",
     "plait.random",
     "plait.sharding",

@@ -7,6 +7,7 @@ once and kept: `x + y` inside a trace costs two attribute reads and the op.
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import warnings
 from collections.abc import Iterable, Sequence
@@ -88,21 +89,27 @@ def not_an_array(op: str, x: Any, position: int = 0) -> ArgumentTypeError:
 
 
 def _parameter_name(op: str, position: int) -> str:
-    # Looked up only when an error is made, so no function has to repeat its parameters' names.
+    # Looked up only when an error is made, so no function has to repeat its parameters' names: in
+    # plait.numpy, else in the call of the function that is running.
     import inspect
     import sys
 
     function: Any = sys.modules.get("plait.numpy")
     for name in op.split("."):
         function = getattr(function, name, None)
-    try:
+    names: Sequence[str] = ()
+    with contextlib.suppress(TypeError, ValueError):
         names = [
             p.name
             for p in inspect.signature(function).parameters.values()
             if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
         ]
-    except (TypeError, ValueError):
-        names = []
+    frame = sys._getframe()
+    while not names and frame is not None:
+        code = frame.f_code
+        if code.co_name == op.rpartition(".")[2]:
+            names = code.co_varnames[: code.co_argcount]
+        frame = frame.f_back
     return names[position] if position < len(names) else str(position)
 
 
