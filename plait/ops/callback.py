@@ -30,6 +30,7 @@ from plait.errors import ArgumentError, ArgumentTypeError, BackendError, DtypeEr
 from plait.hlo.builder import ORDER, Value, is_free
 from plait.ops.arithmetic import add, mul
 from plait.ops.axes import broadcast_in_dim
+from plait.runtime.tiling import spread_nest
 
 # runtime/eager.py puts a function here that makes an array of the runtime from a NumPy array and
 # its type.
@@ -274,7 +275,7 @@ class DeviceId(Primitive):
         return lane
 
     def numpy(self, lane, *, devices, sizes, axes):
-        return np.asarray(_shown_on(devices, sizes), np.int32)[lane] if devices else lane
+        return np.asarray(spread_nest(devices, sizes), np.int32)[lane] if devices else lane
 
     def batch(self, frame, xs, mapped, *, devices, sizes, axes):
         (lane,), n = xs, frame.size
@@ -294,23 +295,10 @@ class DeviceId(Primitive):
             return b.broadcast_scalar(_look_up(b, ids, place), lane.shape)
         if not devices:
             return b.full_like(lane, ids[0])
-        return _look_up(b, _shown_on(devices, sizes), lane)
+        return _look_up(b, spread_nest(devices, sizes), lane)
 
     def variance(self, varying, params, analyse):
         return frozenset(params["axes"])
-
-
-def _shown_on(devices: Sequence[int], sizes: Sequence[int]) -> list[int]:
-    """For each lane of a nest of maps its device, as the gang form spreads them (regions/gang.py):
-    each map takes as many devices as it has rows, or as divide its rows evenly.
-    """
-    place: np.ndarray = np.zeros(1, np.int64)
-    left = len(devices)
-    for n in sizes:
-        each = n if n <= left else max(k for k in range(1, left + 1) if n % k == 0)
-        left //= each
-        place = (place[:, None] * each + np.arange(n) * each // n).reshape(-1)
-    return [devices[k] for k in place.tolist()]
 
 
 def _look_up(b: Any, table: Sequence[int], index: Value) -> Value:

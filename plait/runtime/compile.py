@@ -71,6 +71,7 @@ class Compiled:
         "feeders",
         "name",
         "names",
+        "origin",
         "out",
         "program",
         "text",
@@ -85,6 +86,7 @@ class Compiled:
         feeders: list[Callable[[Array], Any] | None] | None,
         out: list[tuple[ArrayType, Signature]],
         donated: tuple[int, ...],
+        origin: Program,
     ):
         self.program, self.executable, self.text = program, executable, text
         self.execute = executable.execute
@@ -93,6 +95,8 @@ class Compiled:
         self.captured, self.feeders, self.out, self.donated = captured, feeders, out, donated
         self.name, self.names = program.name, program.names
         self.checks = state.debug_nans or state.debug_infs
+        # As the function was traced: what debug_nans looks into.
+        self.origin = origin if self.checks else program
 
     def run(self, args: Sequence[Any]) -> list[Array]:
         """The results as Arrays, from Arrays or host values of the types it was compiled for.
@@ -190,6 +194,7 @@ class Prepared:
     feeders: list[Callable[[Array], Any] | None] | None
     out: list[tuple[ArrayType, Signature]]
     donated: tuple[int, ...]
+    origin: Program
 
     def compile(self) -> Compiled:
         """Raises: CompileError."""
@@ -210,6 +215,7 @@ class Prepared:
             self.feeders,
             self.out,
             self.donated,
+            self.origin,
         )
 
 
@@ -238,7 +244,7 @@ def prepare(
     Raises: MissingRuleError for an op that has no lowering.
     """
     placements = [placement_of(s) for s in signatures]
-    n = len(captured)
+    n, origin = len(captured), program
     if state.debug_nans or state.debug_infs:
         donated = ()  # the search for the op that made a NaN needs the arguments
     grid = choose_grid(program, placements)
@@ -272,6 +278,7 @@ def prepare(
         feeders if any(f is not None for f in feeders) else None,
         [(t, signature(t, home if p is None else p)) for t, p in outs],
         tuple(k - n for k in aliases),
+        origin,
     )
 
 
@@ -349,7 +356,7 @@ def _prepare_partitioned(
     grid: Grid,
 ) -> Prepared:
     """Lower a Program as one partitioned program over the devices of a grid."""
-    n = len(captured)
+    n, origin = len(captured), program
     program = simplify(fuse(program))
     arrays = [as_array(x) for x in captured]
     every = [*(x.placement for x in arrays), *placements]
@@ -386,6 +393,7 @@ def _prepare_partitioned(
         [lambda x, s=s: spread(x, s) for s in inputs[n:]],
         [(t, signature(t, Sharded(s))) for t, s in zip(program.out_types, outputs, strict=True)],
         tuple(k - n for k in aliases),
+        origin,
     )
 
 

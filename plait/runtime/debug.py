@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,110 +10,102 @@ import numpy as np
 
 from plait.config import override, state
 from plait.core import dtypes
-from plait.core.program import Equation, Program, Var, program_has_effects
+from plait.core.program import Equation, Program, program_has_effects
 from plait.core.types import ArrayType
 from plait.errors import NanError
-from plait.regions.call import call_p
-from plait.regions.spmd import lanes_of, pmap_p
+from plait.interpreters.batch import Frame
 from plait.runtime import xla
-from plait.runtime.array import Array, as_array
-from plait.runtime.placement import Lanes, Placement, Sharded, signature
+from plait.runtime.array import Array, as_array, from_host
+from plait.runtime.blame import Culprit, find
+from plait.runtime.placement import Sharded, signature
 
 
-def _bad(x: Any) -> np.ndarray | None:
-    """Where an array has a value that is looked for, or None if nowhere."""
-    if x.dtype not in dtypes.INEXACT:
-        return None
-    value = np.asarray(x.host() if type(x) is Array else x)
+def _marks(value: np.ndarray, nans: bool, infs: bool) -> np.ndarray:
+    """Where an array has a value that is looked for."""
+    if value.dtype not in dtypes.INEXACT:
+        return np.zeros(value.shape, bool)
     if value.dtype not in (dtypes.float16, dtypes.float32, dtypes.float64, *dtypes.COMPLEX):
         value = value.astype(np.float32)
     found = np.zeros(value.shape, bool)
-    if state.debug_nans:
+    if nans:
         found |= np.isnan(value)
-    if state.debug_infs:
+    if infs:
         found |= np.isinf(value)
-    return found if found.any() else None
+    return found
 
 
-def check_results(compiled: Any, args: Sequence[Array], results: Sequence[Array]) -> None:
-    """Raise NanError naming the op, the user's line, and the device and position of the value."""
-    for result in results:
-        found = _bad(result)
-        if found is None:
+def check_results(compiled: Any, args: Sequence[Any], results: Sequence[Array]) -> None:
+    """Raise NanError naming the op, the user's line, and the row, device, iteration and position of
+    the value.
+    """
+    bad = functools.partial(_marks, nans=state.debug_nans, infs=state.debug_infs)
+    for k, result in enumerate(results):
+        if result.dtype not in dtypes.INEXACT:
             continue
-        found_by = _search(compiled.program, args, compiled.captured)
-        # What the op made, not what became of it: a collective spreads a NaN over all devices.
-        culprit, made = found_by or (None, result)
-        where = _bad(made)
-        position = tuple(int(k) for k in np.argwhere(found if where is None else where)[0])
-        device = _device([r.placement for r in results], made, position)
-        raise NanError(
-            f"{_word(made, position)} came out of "
-            + (culprit.op.name if culprit else compiled.name),
-            op=compiled.name if culprit and culprit.op.name != compiled.name else None,
-            result=made.type,
-            position=position,
-            where=str(culprit.source) if culprit and culprit.source else None,
-            fix="guard the operand (jnp.where on the input of the op), or switch debug_nans off",
-            **({"device": device} if device else {}),
-        )
+        marks = bad(result.host())
+        if not marks.any():
+            continue
+        culprit = _search(compiled, args, k, bad)
+        if culprit is None:  # it cannot be computed again, or comes out well then
+            position = tuple(map(int, np.argwhere(marks)[0]))
+            culprit = Culprit(None, result.type, result.host()[position], position, [])
+        raise _error(compiled.name, culprit)
 
 
-def _word(result: Any, position: tuple[int, ...]) -> str:
-    value = np.asarray(as_array(result).host())[position]
-    return "a NaN" if np.isnan(value) else "an infinity"
+def _error(name: str, found: Culprit) -> NanError:
+    word = "a NaN" if np.isnan(found.element) else "an infinity"
+    eqn, device = found.eqn, found.device()
+    made = eqn.op.name if eqn else name
+    rows: dict[str, Any] = {"result": found.type, "position": found.position or None}
+    if device is not None:
+        rows["device"] = str(device)
+    if found.rows:
+        rows["row"] = ", ".join(_row(frame, row) for frame, row in found.rows)
+    if found.rounds:
+        rows["iteration"] = ", ".join(found.rounds)
+    summary = f"{word} came out of {made}"
+    cure = "guard the operand (jnp.where on the input of the op), or switch debug_nans off"
+    if found.entered:
+        summary = f"{word} came in with {found.entered}, and out of {made}"
+        cure = "look at what made the argument, or switch debug_nans off"
+    return NanError(
+        summary,
+        op=name if made != name else None,
+        where=str(eqn.source) if eqn and eqn.source else None,
+        fix=cure,
+        **{key: text for key, text in rows.items() if text is not None},
+    )
 
 
-def _device(
-    placements: Sequence[Placement | None], x: Any, position: tuple[int, ...]
-) -> str | None:
-    """The device of a map at which a value was made: lanes come first in the values of a map."""
-    own = getattr(x, "placement", None)
-    spread = [p for p in (own, *placements) if p is not None and len(p.devices) > 1]
-    if not spread or not position:
-        return None
-    placement = spread[0]
-    if isinstance(placement, Lanes):
-        placement = Lanes(placement.devices)
-    if x.type.shape[0] % len(placement.devices):
-        return None
-    for k, (device, index) in enumerate(placement.parts(x.type)):
-        inside = zip(position, index, x.shape, strict=True)
-        if all(p in range(*s.indices(n)) for p, s, n in inside):
-            return f"{device} (number {k} of the map)"
-    return None
+def _row(frame: Frame, row: int | None) -> str:
+    axis = f"axis {frame.name!r}" if isinstance(frame.name, str) else "the map"
+    return f"{'all' if row is None else row} of {axis}"
 
 
-def _search(
-    program: Program, args: Sequence[Any], captured: Sequence[Any]
-) -> tuple[Equation, Any] | None:
-    """The first equation that makes a bad value, and that value, by running the program op by op.
+def _search(compiled: Any, args: Sequence[Any], output: int, bad: Any) -> Culprit | None:
+    """What made a result bad, by running the program op by op on one device.
 
     None as well for a program with effects that would happen a second time.
     """
-    silent = _silenced(program)
-    if silent is None:
+    program = _silenced(compiled.origin)
+    if program is None:
         return None
-    program = silent
-    watched = {"debug_nans": state.debug_nans, "debug_infs": state.debug_infs}
-    with override(debug_nans=False, debug_infs=False):
-        known = [_captured(b, v.type) for b, v in zip(captured, program.inputs, strict=False)]
-        given = [
-            _stored(as_array(x), v.type)
-            for x, v in zip(args, program.inputs[len(known) :], strict=True)
+    with override(debug_nans=False, debug_infs=False, default_device=None):
+        n = len(compiled.captured)
+        known = [
+            _captured(b, v.type) for b, v in zip(compiled.captured, program.inputs, strict=False)
         ]
-        return _first(program, [*known, *given], watched)
+        given = [
+            from_host(np.asarray(as_array(x).host()), v.type)
+            for x, v in zip(args, program.inputs[n:], strict=True)
+        ]
+        return find(program, [*known, *given], output, bad)
 
 
 def _captured(buf: Any, type: ArrayType) -> Array:
     sharding = xla.sharding_of(buf)
     placement = Sharded(sharding) if sharding.num_devices > 1 else None
-    return Array(buf, type, signature(type, placement))
-
-
-def _stored(x: Array, type: ArrayType) -> Array:
-    """An argument as the program takes it: of lanes that hold one value, that value."""
-    return x if x.type.shape == type.shape else Array(x._live(), type, type)
+    return from_host(np.asarray(Array(buf, type, signature(type, placement)).host()), type)
 
 
 def _silenced(program: Program) -> Program | None:
@@ -136,27 +129,3 @@ def _silenced(program: Program) -> Program | None:
             params[name] = tuple(silent) if isinstance(value, tuple) else silent[0]
         kept.append(Equation(eqn.op, eqn.inputs, params, eqn.outputs, eqn.source))
     return Program(program.inputs, kept, program.outputs, program.name, program.names)
-
-
-def _first(
-    program: Program, args: Sequence[Any], watched: dict[str, bool]
-) -> tuple[Equation, Any] | None:
-    env: dict[Var, Any] = dict(zip(program.inputs, args, strict=True))
-    for eqn in program.equations:
-        xs = [env[a] if type(a) is Var else a.value for a in eqn.inputs]
-        ys = eqn.op.bind(*xs, **eqn.params)
-        ys = tuple(ys) if eqn.op.multiple_results else (ys,)
-        with override(**watched):
-            bad = next((y for y in ys if _bad(y) is not None), None)
-        if bad is not None:
-            inner = _inside(eqn)
-            return (_first(inner, xs, watched) if inner else None) or (eqn, bad)
-        env.update(zip(eqn.outputs, ys, strict=True))
-    return None
-
-
-def _inside(eqn: Equation) -> Program | None:
-    """The Program of a call or a map, to look into."""
-    if eqn.op is pmap_p:
-        return lanes_of(eqn.params)
-    return eqn.params["program"] if eqn.op is call_p else None

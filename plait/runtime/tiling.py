@@ -7,6 +7,8 @@ split dimension d of the array, major first; over the axes that split nothing it
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -64,3 +66,23 @@ class Tiling:
                 part = part * self.mesh_shape[a] + int(coordinates[a])
             index.append(slice(part * size, (part + 1) * size))
         return tuple(index)
+
+
+def nest_grid(sizes: Sequence[int], count: int) -> tuple[int, ...]:
+    """How many devices each map of a nest is spread over, the outermost first; the product is at
+    most count. Each takes as many as it has rows, or as divide its rows evenly.
+    """
+    grid = []
+    for n in sizes:
+        each = n if n <= count else max(k for k in range(1, count + 1) if n % k == 0)
+        grid.append(each)
+        count //= each
+    return tuple(grid)
+
+
+def spread_nest(devices: Sequence[Any], sizes: Sequence[int]) -> list[Any]:
+    """For each row of a nest of maps, the last axis fastest, the device it lies on."""
+    places = np.zeros(1, np.int64)
+    for n, each in zip(sizes, nest_grid(sizes, len(devices)), strict=True):
+        places = (places[:, None] * each + np.arange(n) * each // n).reshape(-1)
+    return [devices[k] for k in places.tolist()]

@@ -343,9 +343,9 @@ def test_r82_a_nan_is_named_with_its_op_and_device(form):
         text = message(FloatingPointError, lambda: jax.pmap(f)(np.float32([1, -2])))
         line = f.__code__.co_firstlineno + 2
         assert "log" in text and f"test_user_reports_runtime.py:{line}" in text
-        assert "number 1" in text
+        assert "1 of the map" in text
         nested = jax.pmap(jax.jit(lambda x: jnp.sqrt(x)))
-        refused(FloatingPointError, lambda: nested(np.float32([-1, 1])), "sqrt", "number 0")
+        refused(FloatingPointError, lambda: nested(np.float32([-1, 1])), "sqrt", "0 of the map")
         step = jax.pmap(lambda x: lax.psum(jnp.log(x), "i"), axis_name="i")
         refused(FloatingPointError, lambda: step(np.float32([1, -1])), "log")
         refused(FloatingPointError, lambda: jax.pmap(lambda x: x / 0.0)(np.float32([0, 1])), "div")
