@@ -25,7 +25,7 @@ from plait.core.dtypes import COMPLEX
 from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import ufuncs
-from plait.numpy.manipulation import roll
+from plait.numpy.pieces import roll
 from plait.numpy.promotion import (
     astype,
     axes_in,
@@ -160,21 +160,25 @@ def _two(op: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) ->
 def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The Fourier transform along an axis: y[k] is the sum over m of a[m] exp(-2 pi i k m / n).
 
-    >>> fft(np.float32([1, 0, 0]))
+    >>> jnp.fft.fft(np.float32([1, 0, 0]))
     Array([1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
     """
     return _one("fft.fft", FFT, a, n, axis, norm)
 
 
 def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of fft."""
+    """The inverse of fft.
+
+    >>> jnp.fft.ifft(np.float32([1, 0, 0, 0])).real
+    Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
+    """
     return _one("fft.ifft", IFFT, a, n, axis, norm)
 
 
 def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The first n // 2 + 1 elements of fft of real numbers: the others are their conjugates.
 
-    >>> rfft(np.float32([1, 2, 3, 4]))
+    >>> jnp.fft.rfft(np.float32([1, 2, 3, 4]))
     Array([10.+0.j, -2.+2.j, -2.+0.j], dtype=complex64)
     """
     return _one("fft.rfft", RFFT, a, n, axis, norm)
@@ -184,6 +188,9 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     """The inverse of rfft: n real numbers, by default 2 (m - 1) from m complex ones.
 
     An odd n has to be given: from the complex numbers alone it cannot be told from the even one.
+
+    >>> jnp.fft.irfft(jnp.fft.rfft(np.float32([1, 2, 3])), 3)
+    Array([1., 2., 3.], dtype=float32)
     """
     return _one("fft.irfft", IRFFT, a, n, axis, norm)
 
@@ -195,13 +202,20 @@ _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The fft, which is real, of n numbers of which those after the first n // 2 + 1, here left
     out, are conjugates of the others in the opposite order; n is 2 (m - 1) by default.
+
+    >>> jnp.fft.hfft(np.float32([1, 0, 0]))
+    Array([1., 1., 1., 1.], dtype=float32)
     """
     a = ufuncs.conj(value("fft.hfft", a))
     return _one("fft.hfft", IRFFT, a, n, axis, _SWAPPED.get(norm, norm))
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
-    """The inverse of hfft: the first n // 2 + 1 elements of ifft of real numbers."""
+    """The inverse of hfft: the first n // 2 + 1 elements of ifft of real numbers.
+
+    >>> jnp.fft.ihfft(np.float32([1, 0, 0, 0])).real
+    Array([0.25, 0.25, 0.25], dtype=float32)
+    """
     return ufuncs.conj(_one("fft.ihfft", RFFT, a, n, axis, _SWAPPED.get(norm, norm)))
 
 
@@ -209,22 +223,40 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 
 
 def fft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The Fourier transform along two axes."""
+    """The Fourier transform along two axes.
+
+    >>> jnp.fft.fft2(np.float32([[1, 2], [3, 4]])).real
+    Array([[10., -2.],
+           [-4.,  0.]], dtype=float32)
+    """
     return _two("fft.fft2", FFT, a, s, axes, norm)
 
 
 def ifft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of fft2."""
+    """The inverse of fft2.
+
+    >>> jnp.fft.ifft2(np.float32([[10, -2], [-4, 0]])).real
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
     return _two("fft.ifft2", IFFT, a, s, axes, norm)
 
 
 def rfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The Fourier transform of real numbers along two axes; the last of them is halved."""
+    """The Fourier transform of real numbers along two axes; the last of them is halved.
+
+    >>> jnp.fft.rfft2(np.ones((3, 4), np.float32)).shape
+    (3, 3)
+    """
     return _two("fft.rfft2", RFFT, a, s, axes, norm)
 
 
 def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | None = None) -> Any:
-    """The inverse of rfft2; s are the sizes of the result."""
+    """The inverse of rfft2; s are the sizes of the result.
+
+    >>> jnp.fft.irfft2(jnp.fft.rfft2(np.ones((1, 3), np.float32)), (1, 3))
+    Array([[1., 1., 1.]], dtype=float32)
+    """
     return _two("fft.irfft2", IRFFT, a, s, axes, norm)
 
 
@@ -232,24 +264,42 @@ def irfft2(a: Any, s: Any = None, axes: Sequence[int] = (-2, -1), norm: str | No
 
 
 def fftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The Fourier transform along several axes, or all of them."""
+    """The Fourier transform along several axes, or all of them.
+
+    >>> jnp.fft.fftn(np.float32([[1, 2], [3, 4]])).real
+    Array([[10., -2.],
+           [-4.,  0.]], dtype=float32)
+    """
     return _transform("fft.fftn", FFT, a, s, axes, norm)
 
 
 def ifftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The inverse of fftn."""
+    """The inverse of fftn.
+
+    >>> jnp.fft.ifftn(np.float32([[10, -2], [-4, 0]])).real
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
+    """
     return _transform("fft.ifftn", IFFT, a, s, axes, norm)
 
 
 def rfftn(a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None) -> Any:
-    """The Fourier transform of real numbers along several axes; the last of them is halved."""
+    """The Fourier transform of real numbers along several axes; the last of them is halved.
+
+    >>> jnp.fft.rfftn(np.ones((3, 4), np.float32)).shape
+    (3, 3)
+    """
     return _transform("fft.rfftn", RFFT, a, s, axes, norm)
 
 
 def irfftn(
     a: Any, s: Any = None, axes: Sequence[int] | None = None, norm: str | None = None
 ) -> Any:
-    """The inverse of rfftn; s are the sizes of the result."""
+    """The inverse of rfftn; s are the sizes of the result.
+
+    >>> jnp.fft.irfftn(jnp.fft.rfftn(np.ones((1, 3), np.float32)), (1, 3))
+    Array([[1., 1., 1.]], dtype=float32)
+    """
     return _transform("fft.irfftn", IRFFT, a, s, axes, norm)
 
 
@@ -274,14 +324,18 @@ def _frequencies(op: str, n: Any, d: Any, dtype: Any, device: Any, half: bool) -
 def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
     """The frequencies of fft's results, for points at distance d: in cycles per unit of d.
 
-    >>> fftfreq(4)
+    >>> jnp.fft.fftfreq(4)
     Array([ 0.  ,  0.25, -0.5 , -0.25], dtype=float32)
     """
     return _frequencies("fft.fftfreq", n, d, dtype, device, False)
 
 
 def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> Any:
-    """The frequencies of rfft's results, for n points at distance d."""
+    """The frequencies of rfft's results, for n points at distance d.
+
+    >>> jnp.fft.rfftfreq(4, 0.5)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     return _frequencies("fft.rfftfreq", n, d, dtype, device, True)
 
 
@@ -293,12 +347,20 @@ def _shifted(op: str, x: Any, axes: Any, sign: int) -> Any:
 
 
 def fftshift(x: Any, axes: Any = None) -> Any:
-    """X with frequency 0 in the middle of its axes, where fft has it in front."""
+    """X with frequency 0 in the middle of its axes, where fft has it in front.
+
+    >>> jnp.fft.fftshift(jnp.fft.fftfreq(4))
+    Array([-0.5 , -0.25,  0.  ,  0.25], dtype=float32)
+    """
     return _shifted("fft.fftshift", x, axes, 1)
 
 
 def ifftshift(x: Any, axes: Any = None) -> Any:
-    """The inverse of fftshift; of odd sizes the two differ."""
+    """The inverse of fftshift; of odd sizes the two differ.
+
+    >>> jnp.fft.ifftshift(jnp.fft.fftshift(np.arange(3)))
+    Array([0, 1, 2], dtype=int32)
+    """
     return _shifted("fft.ifftshift", x, axes, -1)
 
 

@@ -45,7 +45,6 @@ def segment_sum(
     Shapes: data [n, ...], segment_ids [n] -> [num_segments, ...]. Raises: ShapeError, DtypeError,
     ArgumentError; ConcretizationTypeError without num_segments under a transformation.
 
-    >>> import numpy as np, plait.ops
     >>> plait.ops.segment_sum(np.float32([1, 2, 4]), np.array([0, 2, 0]))
     Array([5., 0., 2.], dtype=float32)
     """
@@ -69,6 +68,9 @@ def segment_prod(
 
     Derivative: exact, also where factors are 0. Cost of the derivative: a sort of the ids and two
     scans, unless unique_indices.
+
+    >>> plait.ops.segment_prod(np.float32([3, 2, 4]), np.array([0, 2, 0]))
+    Array([12.,  1.,  2.], dtype=float32)
     """
     promises = (indices_are_sorted, unique_indices)
     return _combined(
@@ -90,6 +92,9 @@ def segment_max(
 
     Segments without rows get -inf or the least integer. Derivative: equal largest elements share it
     (in equal parts within a bucket).
+
+    >>> plait.ops.segment_max(np.int32([3, 2, 4]), np.array([0, 1, 0]))
+    Array([4, 2], dtype=int32)
     """
     promises = (indices_are_sorted, unique_indices)
     return _combined(
@@ -107,7 +112,11 @@ def segment_min(
     mode: str | GatherScatterMode | None = None,
     out_sharding: Any = None,
 ) -> Any:
-    """For each segment the smallest of its rows, element by element; see segment_max."""
+    """For each segment the smallest of its rows, element by element; see segment_max.
+
+    >>> plait.ops.segment_min(np.int32([3, 2, 4]), np.array([0, 1, 0]))
+    Array([3, 2], dtype=int32)
+    """
     promises = (indices_are_sorted, unique_indices)
     return _combined(
         "segment_min", "min", data, segment_ids, num_segments, promises, bucket_size, mode

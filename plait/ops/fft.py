@@ -160,8 +160,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     and IFFT are complex on both sides; numbers of other kinds are converted.
     Derivative: linear. Raises: ShapeError, DtypeError, ArgumentError.
 
-    >>> import numpy as np
-    >>> fft(np.float32([1, 0, 0, 0]), "RFFT", (4,))
+    >>> lax.fft(np.float32([1, 0, 0, 0]), "RFFT", (4,))
     Array([1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
     """
     kind = FftType.from_any(fft_type)
