@@ -55,12 +55,10 @@ ALLOWED = {
     ("plait.core.types", "plait.runtime.mesh"): "typeof(x).sharding makes a sharding",
     ("plait.runtime.sharding", "plait.runtime.array"): "Array.sharding makes a sharding",
     ("plait.numpy.operators", "plait.numpy"): "methods of arrays are functions of the namespace",
-    ("plait.numpy.creation", "plait.numpy.manipulation"): "array() of a list stacks",
     ("plait.numpy.ufuncs", "plait.numpy.searching"): "where= arguments",
-    ("plait.numpy.manipulation", "plait.numpy.searching"): "sizes of results that depend on data",
-    ("plait.numpy.manipulation", "plait.numpy.cumulative"): "repeat() counts by sums",
     ("plait.numpy.elementary", "plait.numpy.cumulative"): "unwrap() sums jumps",
-    ("plait.numpy.elementary", "plait.numpy.manipulation"): "unwrap() takes differences",
+    ("plait.numpy.elementary", "plait.numpy.manipulation"): "unwrap() joins",
+    ("plait.numpy.elementary", "plait.numpy.pieces"): "unwrap() takes differences",
 }
 
 

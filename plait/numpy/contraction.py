@@ -277,7 +277,7 @@ def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:
     """The sum of a diagonal of the planes of two axes."""
-    from plait.numpy.manipulation import diagonal
+    from plait.numpy.pieces import diagonal
     from plait.numpy.reduction import sum
 
     ufuncs.out_is_none("trace", out)
@@ -405,7 +405,7 @@ def _contract(
 
 def _diagonals(x: Any, labels: str) -> tuple[Any, str]:
     """A label that stands twice means the diagonal of its two axes."""
-    from plait.numpy.manipulation import diagonal
+    from plait.numpy.pieces import diagonal
 
     for c in dict.fromkeys(labels):
         while labels.count(c) > 1:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,13 +36,13 @@ from plait.numpy.promotion import (
     to_dtype,
     value,
 )
-from plait.numpy.ufuncs import add, divide, equal, greater_equal, less, multiply, power, subtract
+from plait.numpy.ufuncs import add, divide, equal, multiply, power, subtract
 from plait.numpy.ufuncs import where as _where
 from plait.ops.arithmetic import convert_element_type, convert_p
 from plait.ops.axes import broadcast_in_dim_p, expand_dims, normalise_axis, reshape
 from plait.ops.axes import broadcast_to as _broadcast_to
 from plait.ops.iota import iota_p
-from plait.ops.slices import concatenate_p, pad
+from plait.ops.slices import concatenate_p
 
 _LEAVES = (bool, int, float, complex, np.generic, np.ndarray)
 
@@ -73,7 +72,7 @@ def array(
     x = _from_object(object, wanted, copy)
     if x.ndim < ndmin:
         x = reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
-    return _placed(x, device if out_sharding is None else out_sharding)
+    return placed(x, device if out_sharding is None else out_sharding)
 
 
 def asarray(
@@ -97,7 +96,8 @@ def copy(a: Any, order: str | None = None) -> Any:
     return array(a, copy=True)
 
 
-def _placed(x: Any, device: Any) -> Any:
+def placed(x: Any, device: Any) -> Any:
+    """x on a device, or where it is."""
     if device is None:
         return x
     from plait.runtime.transfer import device_put
@@ -257,9 +257,9 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
     x = value("astype", x)
     if x.dtype in dtypes.COMPLEX and dtype in dtypes.BOOL:
-        return _placed(_not_equal_zero(x), device)
+        return placed(_not_equal_zero(x), device)
     y = convert_element_type(x, dtype)
-    return _placed(_copied(y) if copy and y is x and not isinstance(x, Tracer) else y, device)
+    return placed(_copied(y) if copy and y is x and not isinstance(x, Tracer) else y, device)
 
 
 def _not_equal_zero(x: Any) -> Any:
@@ -296,17 +296,18 @@ def fromfunction(
 ) -> Any:
     """The values of a function at every position of a shape; it receives whole index arrays."""
     shape = shape_of(shape, "fromfunction")
-    return function(*(_positions(shape, k, to_dtype(dtype)) for k in range(len(shape))), **kwargs)
+    return function(*(positions(shape, k, to_dtype(dtype)) for k in range(len(shape))), **kwargs)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array from another library's, through the DLPack protocol."""
     from plait.runtime.array import from_host
+    from plait.runtime.dlpack import from_object
 
     if hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == 1:
-        host = np.from_dlpack(x)
-        return _placed(constant(host) if host.ndim else constant(np.array(host)), device)
-    return _placed(from_host(np.asarray(x)), device)
+        host = from_object(x)
+        return placed(constant(host) if host.ndim else constant(np.array(host)), device)
+    return placed(from_host(np.asarray(x)), device)
 
 
 # --- filled with one number
@@ -322,13 +323,13 @@ def _fill(shape: tuple[int, ...], number: Any, dtype: Any, weak_type: bool = Fal
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of zeros (False for bool)."""
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
-    return _placed(_fill(shape_of(shape, "zeros"), 0, dtype), device or out_sharding)
+    return placed(_fill(shape_of(shape, "zeros"), 0, dtype), device or out_sharding)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of ones (True for bool)."""
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
-    return _placed(_fill(shape_of(shape, "ones"), 1, dtype), device or out_sharding)
+    return placed(_fill(shape_of(shape, "ones"), 1, dtype), device or out_sharding)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
@@ -343,9 +344,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     if dtype is not None:
         wanted = to_dtype(dtype)
         if not is_traced_or_device(fill) and not np.ndim(fill):
-            return _placed(_fill(shape, _cast(fill, wanted), wanted), device)
+            return placed(_fill(shape, _cast(fill, wanted), wanted), device)
         fill = _astype(value("full", fill), wanted)
-    return _placed(_broadcast_to(value("full", fill), shape), device)
+    return placed(_broadcast_to(value("full", fill), shape), device)
 
 
 def _like(op: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any, bool]:
@@ -361,13 +362,13 @@ def _like(op: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros in the shape and dtype of `a`, anything with `.shape` and `.dtype`."""
     shape, dtype, weak = _like("zeros_like", a, dtype, shape)
-    return _placed(_weakly(_fill(shape, 0, dtype, weak), weak), device)
+    return placed(_weakly(_fill(shape, 0, dtype, weak), weak), device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Ones in the shape and dtype of `a`."""
     shape, dtype, weak = _like("ones_like", a, dtype, shape)
-    return _placed(_weakly(_fill(shape, 1, dtype, weak), weak), device)
+    return placed(_weakly(_fill(shape, 1, dtype, weak), weak), device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -382,9 +383,9 @@ def full_like(
     shape, dtype, weak = _like("full_like", a, dtype, shape)
     fill = operand("full_like", fill_value, 1)
     if not is_traced_or_device(fill) and not np.ndim(fill):
-        return _placed(_weakly(_fill(shape, _cast(fill, dtype), dtype, weak), weak), device)
+        return placed(_weakly(_fill(shape, _cast(fill, dtype), dtype, weak), weak), device)
     fill = convert_element_type(value("full_like", fill), dtype, weak)
-    return _placed(_broadcast_to(fill, shape), device)
+    return placed(_broadcast_to(fill, shape), device)
 
 
 def _weakly(x: Any, weak: bool) -> Any:
@@ -394,7 +395,8 @@ def _weakly(x: Any, weak: bool) -> Any:
 # --- ranges
 
 
-def _positions(shape: tuple[int, ...], axis: int, dtype: Any) -> Any:
+def positions(shape: tuple[int, ...], axis: int, dtype: Any) -> Any:
+    """For each element of a shape its position along an axis."""
     return iota_p.bind(shape=shape, dtype=dtype, axis=axis)
 
 
@@ -436,7 +438,7 @@ def arange(
         raise DtypeError("booleans count from 0 to 1 only", op="arange", size=size)
     simple = start == 0 and step == 1 and chosen in dtypes.NUMBER
     if simple and (chosen.itemsize >= 4 or size < 128):
-        return _placed(_positions((size,), 0, chosen), device)
+        return placed(positions((size,), 0, chosen), device)
     wide = np.float64 if chosen in dtypes.FLOAT else None
     host = np.arange(size, dtype=wide) * step + start
     if chosen in dtypes.INTEGER and size and isinstance(step, int) and isinstance(start, int):
@@ -444,9 +446,9 @@ def arange(
         dtypes.check_fits(int(host[-1]), chosen)
         if size > 1024 and chosen.itemsize >= 4:
             # Large ranges are computed where they are needed, not stored in the program.
-            steps = multiply(_positions((size,), 0, chosen), np.asarray(step, chosen))
-            return _placed(add(steps, np.asarray(start, chosen)), device)
-    return _placed(constant(_cast(host, chosen), weak_type=False), device)
+            steps = multiply(positions((size,), 0, chosen), np.asarray(step, chosen))
+            return placed(add(steps, np.asarray(start, chosen)), device)
+    return placed(constant(_cast(host, chosen), weak_type=False), device)
 
 
 def linspace(
@@ -481,7 +483,7 @@ def linspace(
     shape.insert(axis, num)
     step = divide(subtract(stop, start), sections) if sections > 0 else start * np.nan
     part = dtypes.real_of(common)
-    position = _positions(tuple(shape), axis, part)
+    position = positions(tuple(shape), axis, part)
     # A weighted mean of the ends meets both of them exactly.
     weight = divide(position, max(sections, 1))
     first, last = expand_dims(start, (axis,)), expand_dims(stop, (axis,))
@@ -500,7 +502,7 @@ def _floored(host: np.ndarray, dtype: Any) -> np.ndarray:
 
 
 def _spaced(x: Any, step: Any, dtype: Any, retstep: bool, device: Any) -> Any:
-    x = _placed(x, device)
+    x = placed(x, device)
     return (x, array(step, dtype)) if retstep else x
 
 
@@ -534,168 +536,9 @@ def geomspace(
     else:
         y = exp(linspace(log(abs(start)), log(abs(stop)), num, endpoint, axis=axis))
         y = multiply(y, expand_dims(sign(start), (axis,)) if start.ndim else sign(start))
-        place = _positions(y.shape, normalise_axis(axis, y.ndim, "geomspace"), dtypes.int32)
+        place = positions(y.shape, normalise_axis(axis, y.ndim, "geomspace"), dtypes.int32)
         ends = [(0, start)] + ([(num - 1, stop)] if endpoint and num > 1 else [])
         for position, end in ends:
             end = expand_dims(end, (axis,)) if end.ndim else end
             y = _where(equal(place, position), end, y)
     return _astype(y, chosen)
-
-
-# --- matrices
-
-
-def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
-    rows = static_int(N, "eye", "N")
-    columns = rows if M is None else static_int(M, "eye", "M")
-    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
-    return _placed(_astype(equal(*_row_column(rows, columns, k)), dtype), device)
-
-
-def _row_column(rows: int, columns: int, k: Any = 0) -> tuple[Any, Any]:
-    if rows < 0 or columns < 0:
-        raise ShapeError("sizes are at least 0", shape=(rows, columns))
-    row = _positions((rows, columns), 0, dtypes.int32)
-    column = _positions((rows, columns), 1, dtypes.int32)
-    if isinstance(k, int):
-        k = max(-(2**31) + rows, min(k, 2**31 - 1 - rows))
-    return (row if isinstance(k, int) and k == 0 else add(row, k)), column
-
-
-def identity(n: int, dtype: Any = None) -> Any:
-    """The n by n matrix with ones on its diagonal."""
-    return eye(n, dtype=dtype)
-
-
-def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones on and below the k-th diagonal of an N by M matrix, zeros above."""
-    rows = static_int(N, "tri", "N")
-    columns = rows if M is None else static_int(M, "tri", "M")
-    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
-    return _astype(greater_equal(*_row_column(rows, columns, k)), dtype)
-
-
-def tril(m: Any, k: int = 0) -> Any:
-    """M with zeros above the k-th diagonal of its last two axes."""
-    m, keep = _triangle("tril", m, k)
-    return _where(greater_equal(*keep), m, _zero(m))
-
-
-def triu(m: Any, k: int = 0) -> Any:
-    """M with zeros below the k-th diagonal of its last two axes."""
-    m, keep = _triangle("triu", m, k)
-    return _where(less(*_less_by_one(keep)), m, _zero(m))
-
-
-def _less_by_one(keep: tuple[Any, Any]) -> tuple[Any, Any]:
-    return subtract(keep[0], 1), keep[1]
-
-
-def _zero(m: Any) -> np.ndarray:
-    return np.zeros((), m.dtype)
-
-
-def _triangle(op: str, m: Any, k: int) -> tuple[Any, tuple[Any, Any]]:
-    m = value(op, m)
-    if m.ndim < 2:
-        raise ShapeError("needs at least two axes", op=op, m=m)
-    return m, _row_column(m.shape[-2], m.shape[-1], k)
-
-
-def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """(rows, columns) of the elements on and below the k-th diagonal of an n by m matrix."""
-    return _index_pair(np.tril_indices(n, k, m))
-
-
-def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """(rows, columns) of the elements on and above the k-th diagonal of an n by m matrix."""
-    return _index_pair(np.triu_indices(n, k, m))
-
-
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """tril_indices for the shape of a matrix."""
-    return tril_indices(*_matrix_shape("tril_indices_from", arr, k))
-
-
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """triu_indices for the shape of a matrix."""
-    return triu_indices(*_matrix_shape("triu_indices_from", arr, k))
-
-
-def _matrix_shape(op: str, arr: Any, k: int) -> tuple[int, int, int]:
-    shape = type_of(operand(op, arr)).shape
-    if len(shape) != 2:
-        raise ShapeError("needs a matrix", op=op, arr=arr)
-    return shape[0], k, shape[1]
-
-
-def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:
-    rows, columns = (constant(p.astype(dtypes.default_int())) for p in pair)
-    return rows, columns
-
-
-def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any, ...]:
-    """The positions at which mask_func(ones((n, n)), k) is not 0."""
-    mask = known(mask_func(ones((n, n)), k))
-    if mask is None:
-        raise ArgumentTypeError("the mask must not be traced", op="mask_indices")
-    return tuple(constant(p.astype(dtypes.default_int())) for p in np.nonzero(mask))
-
-
-def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The positions of the diagonal of an array with ndim axes of size n."""
-    n, ndim = static_int(n, "diag_indices", "n"), static_int(ndim, "diag_indices", "ndim")
-    if n < 0 or ndim < 0:
-        raise ArgumentError("needs n >= 0 and ndim >= 0", op="diag_indices", n=n, ndim=ndim)
-    return (_positions((n,), 0, dtypes.default_int()),) * ndim
-
-
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """diag_indices for an array whose axes are equally long."""
-    shape = type_of(operand("diag_indices_from", arr)).shape
-    if len(shape) < 2 or len(set(shape)) > 1:
-        raise ShapeError("needs at least two axes of one size", op="diag_indices_from", arr=arr)
-    return diag_indices(shape[0], len(shape))
-
-
-def diagflat(v: Any, k: int = 0) -> Any:
-    """A square matrix with the elements of v, flattened, on its k-th diagonal."""
-    v = value("diagflat", v)
-    return _on_diagonal(reshape(v, (v.size,)), k)
-
-
-def _on_diagonal(v: Any, k: int) -> Any:
-    k = static_int(k, "diag", "k")
-    n = v.shape[0] + builtins.abs(k)
-    zero = np.zeros((), v.dtype)
-    v = pad(v, zero, [(max(0, k), max(0, -k), 0)])
-    row, column = _row_column(n, n, k)
-    # Row r of the k-th diagonal stands in column r + k.
-    return _where(equal(row, column), v, zero)
-
-
-def diag(v: Any, k: int = 0) -> Any:
-    """The k-th diagonal of a matrix, or a matrix with the vector v on its k-th diagonal."""
-    v = value("diag", v)
-    if v.ndim == 1:
-        return _on_diagonal(v, k)
-    if v.ndim != 2:
-        raise ShapeError("needs a vector or a matrix", op="diag", v=v)
-    from plait.numpy.manipulation import diagonal
-
-    return diagonal(v, k)
-
-
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Powers of the elements of a vector, from N - 1 down to 0, one column each."""
-    x = value("vander", x)
-    if x.ndim != 1:
-        raise ShapeError("needs a vector", op="vander", x=x)
-    n = x.shape[0] if N is None else static_int(N, "vander", "N")
-    if n < 0:
-        raise ArgumentError("needs N >= 0", op="vander", N=n)
-    powers = _positions((n,), 0, dtypes.int32)
-    if not increasing:
-        powers = subtract(n - 1, powers)
-    return power(expand_dims(x, (1,)), expand_dims(powers, (0,)))

@@ -410,7 +410,8 @@ def i0(x: Any) -> Any:
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
     """Angles made continuous: jumps of more than discont (period / 2) lose whole periods."""
     from plait.numpy.cumulative import cumsum
-    from plait.numpy.manipulation import concatenate, diff
+    from plait.numpy.manipulation import concatenate
+    from plait.numpy.pieces import diff
     from plait.numpy.ufuncs import greater, less, logical_and, remainder
     from plait.ops.axes import normalise_axis
     from plait.ops.slices import slice_in_dim

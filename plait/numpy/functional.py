@@ -11,7 +11,8 @@ from plait.core.dtypes import INEXACT
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy import ufuncs
-from plait.numpy.manipulation import concatenate, diff, expand_dims
+from plait.numpy.manipulation import concatenate, expand_dims
+from plait.numpy.pieces import diff
 from plait.numpy.promotion import (
     astype,
     axes_in,

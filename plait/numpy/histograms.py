@@ -12,7 +12,8 @@ from plait.core.types import type_of
 from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, ShapeError
 from plait.numpy import reduction, ufuncs
 from plait.numpy.creation import array, linspace
-from plait.numpy.manipulation import diff, ravel, rows
+from plait.numpy.manipulation import ravel, rows
+from plait.numpy.pieces import diff
 from plait.numpy.promotion import (
     astype,
     constant,

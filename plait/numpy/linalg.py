@@ -8,11 +8,11 @@ from typing import Any
 
 from plait.core import dtypes
 from plait.errors import ArgumentError, ShapeError
-from plait.numpy import contraction, manipulation, reduction, ufuncs
+from plait.numpy import contraction, pieces, reduction, ufuncs
 from plait.numpy.contraction import matmul, outer, tensordot, vecdot
-from plait.numpy.creation import eye
 from plait.numpy.elementary import sqrt
 from plait.numpy.manipulation import matrix_transpose
+from plait.numpy.matrices import eye
 from plait.numpy.promotion import axes_in, axis_in, to_inexact, value
 from plait.ops import axes as ops
 
@@ -149,7 +149,7 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     """The diagonals of the last two axes."""
-    return manipulation.diagonal(x, offset, -2, -1)
+    return pieces.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:

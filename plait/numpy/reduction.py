@@ -571,7 +571,7 @@ def _nan_arg(
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral of the broken line through (x, y) along an axis; x defaults to steps of dx."""
-    from plait.numpy.manipulation import diff
+    from plait.numpy.pieces import diff
     from plait.ops.slices import slice_in_dim
 
     y = value("trapezoid", y)

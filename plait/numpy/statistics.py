@@ -12,7 +12,8 @@ from plait.core.dtypes import COMPLEX, INEXACT
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import contraction, reduction, ufuncs
 from plait.numpy.indexing import take_along_axis
-from plait.numpy.manipulation import concatenate, diagonal
+from plait.numpy.manipulation import concatenate
+from plait.numpy.pieces import diagonal
 from plait.numpy.promotion import (
     astype,
     axes_in,

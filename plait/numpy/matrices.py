@@ -1,0 +1,172 @@
+"""Matrices of a pattern: eye, triangles, diagonals; and the positions of these."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from plait.core import dtypes
+from plait.core.types import type_of
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.numpy.creation import ones, placed, positions
+from plait.numpy.pieces import diagonal
+from plait.numpy.promotion import astype, constant, known, operand, static_int, to_dtype, value
+from plait.numpy.ufuncs import add, equal, greater_equal, less, power, subtract, where
+from plait.ops.axes import expand_dims, reshape
+from plait.ops.slices import pad
+
+
+def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
+    """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
+    rows = static_int(N, "eye", "N")
+    columns = rows if M is None else static_int(M, "eye", "M")
+    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
+    return placed(astype(equal(*_row_column(rows, columns, k)), dtype), device)
+
+
+def _row_column(rows: int, columns: int, k: Any = 0) -> tuple[Any, Any]:
+    if rows < 0 or columns < 0:
+        raise ShapeError("sizes are at least 0", shape=(rows, columns))
+    row = positions((rows, columns), 0, dtypes.int32)
+    column = positions((rows, columns), 1, dtypes.int32)
+    if isinstance(k, int):
+        k = max(-(2**31) + rows, min(k, 2**31 - 1 - rows))
+    return (row if isinstance(k, int) and k == 0 else add(row, k)), column
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """The n by n matrix with ones on its diagonal."""
+    return eye(n, dtype=dtype)
+
+
+def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
+    """Ones on and below the k-th diagonal of an N by M matrix, zeros above."""
+    rows = static_int(N, "tri", "N")
+    columns = rows if M is None else static_int(M, "tri", "M")
+    dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
+    return astype(greater_equal(*_row_column(rows, columns, k)), dtype)
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """M with zeros above the k-th diagonal of its last two axes."""
+    m, keep = _triangle("tril", m, k)
+    return where(greater_equal(*keep), m, _zero(m))
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """M with zeros below the k-th diagonal of its last two axes."""
+    m, keep = _triangle("triu", m, k)
+    return where(less(*_less_by_one(keep)), m, _zero(m))
+
+
+def _less_by_one(keep: tuple[Any, Any]) -> tuple[Any, Any]:
+    return subtract(keep[0], 1), keep[1]
+
+
+def _zero(m: Any) -> np.ndarray:
+    return np.zeros((), m.dtype)
+
+
+def _triangle(op: str, m: Any, k: int) -> tuple[Any, tuple[Any, Any]]:
+    m = value(op, m)
+    if m.ndim < 2:
+        raise ShapeError("needs at least two axes", op=op, m=m)
+    return m, _row_column(m.shape[-2], m.shape[-1], k)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """(rows, columns) of the elements on and below the k-th diagonal of an n by m matrix."""
+    return _index_pair(np.tril_indices(n, k, m))
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """(rows, columns) of the elements on and above the k-th diagonal of an n by m matrix."""
+    return _index_pair(np.triu_indices(n, k, m))
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """tril_indices for the shape of a matrix."""
+    return tril_indices(*_matrix_shape("tril_indices_from", arr, k))
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """triu_indices for the shape of a matrix."""
+    return triu_indices(*_matrix_shape("triu_indices_from", arr, k))
+
+
+def _matrix_shape(op: str, arr: Any, k: int) -> tuple[int, int, int]:
+    shape = type_of(operand(op, arr)).shape
+    if len(shape) != 2:
+        raise ShapeError("needs a matrix", op=op, arr=arr)
+    return shape[0], k, shape[1]
+
+
+def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:
+    rows, columns = (constant(p.astype(dtypes.default_int())) for p in pair)
+    return rows, columns
+
+
+def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any, ...]:
+    """The positions at which mask_func(ones((n, n)), k) is not 0."""
+    mask = known(mask_func(ones((n, n)), k))
+    if mask is None:
+        raise ArgumentTypeError("the mask must not be traced", op="mask_indices")
+    return tuple(constant(p.astype(dtypes.default_int())) for p in np.nonzero(mask))
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """The positions of the diagonal of an array with ndim axes of size n."""
+    n, ndim = static_int(n, "diag_indices", "n"), static_int(ndim, "diag_indices", "ndim")
+    if n < 0 or ndim < 0:
+        raise ArgumentError("needs n >= 0 and ndim >= 0", op="diag_indices", n=n, ndim=ndim)
+    return (positions((n,), 0, dtypes.default_int()),) * ndim
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """diag_indices for an array whose axes are equally long."""
+    shape = type_of(operand("diag_indices_from", arr)).shape
+    if len(shape) < 2 or len(set(shape)) > 1:
+        raise ShapeError("needs at least two axes of one size", op="diag_indices_from", arr=arr)
+    return diag_indices(shape[0], len(shape))
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A square matrix with the elements of v, flattened, on its k-th diagonal."""
+    v = value("diagflat", v)
+    return _on_diagonal(reshape(v, (v.size,)), k)
+
+
+def _on_diagonal(v: Any, k: int) -> Any:
+    k = static_int(k, "diag", "k")
+    n = v.shape[0] + abs(k)
+    zero = np.zeros((), v.dtype)
+    v = pad(v, zero, [(max(0, k), max(0, -k), 0)])
+    row, column = _row_column(n, n, k)
+    # Row r of the k-th diagonal stands in column r + k.
+    return where(equal(row, column), v, zero)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """The k-th diagonal of a matrix, or a matrix with the vector v on its k-th diagonal."""
+    v = value("diag", v)
+    if v.ndim == 1:
+        return _on_diagonal(v, k)
+    if v.ndim != 2:
+        raise ShapeError("needs a vector or a matrix", op="diag", v=v)
+    return diagonal(v, k)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
+    """Powers of the elements of a vector, from N - 1 down to 0, one column each."""
+    x = value("vander", x)
+    if x.ndim != 1:
+        raise ShapeError("needs a vector", op="vander", x=x)
+    n = x.shape[0] if N is None else static_int(N, "vander", "N")
+    if n < 0:
+        raise ArgumentError("needs N >= 0", op="vander", N=n)
+    powers = positions((n,), 0, dtypes.int32)
+    if not increasing:
+        powers = subtract(n - 1, powers)
+    return power(expand_dims(x, (1,)), expand_dims(powers, (0,)))
