@@ -124,6 +124,7 @@ from plait.numpy.functional import (
     apply_along_axis,
     apply_over_axes,
     gradient,
+    trapezoid,
     vectorize,
 )
 from plait.numpy.grids import (
@@ -267,7 +268,6 @@ from plait.numpy.reduction import (
     ptp,
     std,
     sum,
-    trapezoid,
     var,
 )
 from plait.numpy.scalars import (

@@ -1,4 +1,4 @@
-"""Functions of functions: vectorize and apply_along_axis; numerical gradients."""
+"""Functions of functions: vectorize and apply_along_axis; numerical gradients and integrals."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ from plait.numpy.promotion import (
     broadcast_shapes,
     inexact,
     operand,
+    promote_dtypes,
+    to_inexact,
     value,
 )
+from plait.numpy.reduction import sum
 from plait.ops import axes as ops
 from plait.ops.slices import slice_in_dim
 
@@ -227,4 +230,19 @@ def _along(f: Any, h: Any, axis: int) -> Any:
     return concatenate([ends[0], inside, ends[1]], axis)
 
 
-__all__ = ["apply_along_axis", "apply_over_axes", "gradient", "vectorize"]
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral of the broken line through (x, y) along an axis; x defaults to steps of dx."""
+    given = [y] if x is None else [y, x]
+    y, *points = (to_inexact("trapezoid", v) for v in promote_dtypes("trapezoid", given))
+    axis = axis_in(axis, y.ndim, "trapezoid")
+    steps = dx
+    for x in points:
+        steps = diff(x, axis=0 if x.ndim == 1 else axis)
+        if x.ndim == 1:
+            steps = ops.reshape(steps, [-1 if k == axis else 1 for k in range(y.ndim)])
+    upper = slice_in_dim(y, 1, None, axis=axis)
+    lower = slice_in_dim(y, 0, -1 if y.shape[axis] else 0, axis=axis)
+    return ufuncs.multiply(0.5, sum(ufuncs.multiply(steps, ufuncs.add(upper, lower)), axis))
+
+
+__all__ = ["apply_along_axis", "apply_over_axes", "gradient", "trapezoid", "vectorize"]

@@ -569,28 +569,6 @@ def _nan_arg(
     return select(nothing, np.asarray(-1, y.dtype), y)
 
 
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral of the broken line through (x, y) along an axis; x defaults to steps of dx."""
-    from plait.numpy.pieces import diff
-    from plait.ops.slices import slice_in_dim
-
-    y = value("trapezoid", y)
-    axis = axis_in(axis, y.ndim, "trapezoid")
-    if x is not None:
-        steps = diff(value("trapezoid", x, 1))
-        if steps.ndim == 1:
-            shape = [1] * y.ndim
-            shape[axis] = steps.shape[0]
-            steps = reshape(steps, shape)
-        else:
-            steps = diff(x, axis=axis)
-    else:
-        steps = dx
-    upper = slice_in_dim(y, 1, None, axis=axis)
-    lower = slice_in_dim(y, 0, -1 if y.shape[axis] else 0, axis=axis)
-    return ufuncs.multiply(0.5, sum(ufuncs.multiply(steps, ufuncs.add(upper, lower)), axis))
-
-
 # --- comparisons of whole arrays
 
 
@@ -649,6 +627,5 @@ __all__ = [
     "ptp",
     "std",
     "sum",
-    "trapezoid",
     "var",
 ]

@@ -106,6 +106,7 @@ xp.average(F); xp.average(F, 0, weights=Q[:, 0]); xp.average(F, weights=Q, retur
 xp.average(K, 1); xp.average(H, (0, 2), weights=H[:, 0] ** 2, keepdims=True)
 xp.var(F, ddof=1); xp.std(F, 0, ddof=1); xp.var(F, correction=1); xp.var(C); xp.std(C, 0)
 xp.trapezoid(V); xp.trapezoid(F, dx=2.0); xp.trapezoid(V, W); xp.trapezoid(F, axis=0)
+xp.trapezoid(K); xp.trapezoid(F, F * F, axis=0); xp.trapezoid(F, W[:F.shape[0]], axis=0)
 xp.cumulative_sum(V, include_initial=True); xp.cumulative_prod(F, axis=1)
 xp.cumulative_sum(K, axis=0)
 xp.sum(F, dtype=np.float16); xp.mean(K, dtype=np.float32); xp.sum(K, dtype=np.float32)
@@ -117,6 +118,11 @@ NAMES = {"F": F, "H": H, "K": K, "B": B, "C": C, "Q": Q, "V": floats(5), "W": fl
 @pytest.mark.parametrize("text", lines(TABLE))
 def test_against_numpy(text):
     check_expression(text, NAMES)
+
+
+def test_the_integral_of_integers_is_a_strong_float():
+    y = jnp.trapezoid(np.int32([1, 3]), np.int32([0, 4]))
+    assert y == 8 and y.dtype == np.float32 and not y.weak_type
 
 
 def test_half_precision_is_accumulated_in_float32():
