@@ -20,6 +20,8 @@
         ├── BackendError                          no such platform, device or plugin
         ├── CompileError                          XLA refused a program
         ├── OutOfMemory                           a device has no room
+        ├── PeerLost                              another process died, hangs or has ended
+        ├── ProcessMismatch                       processes that must run one program run several
         └── DonatedError                          use of an array whose buffer was given away
 
 A message is one line that says what is wrong, then one line each for what was given, where, and
@@ -177,6 +179,14 @@ class CompileError(PlaitRuntimeError):
 
 class OutOfMemory(PlaitRuntimeError):
     """A device has no room for a buffer."""
+
+
+class PeerLost(PlaitRuntimeError):
+    """A process that computes together with this one died, hangs or has ended."""
+
+
+class ProcessMismatch(PlaitRuntimeError):
+    """Processes that must run the same program together run different ones."""
 
 
 class DonatedError(PlaitRuntimeError):

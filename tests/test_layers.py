@@ -20,9 +20,12 @@ LAYERS = [
     ["plait.runtime"],
     [
         f"plait.runtime.{m}"
-        for m in ("startup", "plugins", "gate", "shutdown", "faults", "effects", "launch")
+        for m in (
+            *("startup", "plugins", "gate", "shutdown", "faults", "effects", "launch"),
+            *("cluster", "peers"),
+        )
     ],
-    [f"plait.runtime.{m}" for m in ("tiling", "narrow", "dlpack", "disk_cache", "xla")],
+    [f"plait.runtime.{m}" for m in ("tiling", "host", "narrow", "dlpack", "disk_cache", "xla")],
     # What a Program is, and its text for XLA.
     ["plait.core", "plait.core.*"],
     ["plait.hlo", "plait.hlo.*"],

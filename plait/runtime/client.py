@@ -7,12 +7,16 @@ start-up (`num_cpu_devices`, `platforms`, ...) can still be set after `import pl
 from __future__ import annotations
 
 import os
+import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 from plait.config import client_started, config
+from plait.core.source import user_source
 from plait.errors import ArgumentError, BackendError
-from plait.runtime import plugins, startup, xla
+from plait.runtime import peers, plugins, startup, xla
+from plait.runtime.faults import translate_error
 from plait.runtime.xla import Client, Device
 
 _MAX_DEFAULT_CPU_DEVICES = 8
@@ -21,6 +25,7 @@ _FORCED_COUNT = "xla_force_host_platform_device_count"
 _clients: dict[str, Client] = {}
 _failures: dict[str, BackendError] = {}
 _default: list[str] = []
+_first_use: list[tuple[str, str | None]] = []
 _lock = threading.RLock()
 
 
@@ -30,6 +35,30 @@ def is_started() -> bool:
 
 
 client_started.append(is_started)
+
+
+def first_use() -> tuple[str, str | None]:
+    """(what started the first client: the function the user called, the user's line)."""
+    return _first_use[0]
+
+
+def _remember_first_use() -> None:
+    if not _first_use:
+        where = user_source()
+        _first_use.append((_called_by_user(), None if where is None else str(where)))
+
+
+def _called_by_user() -> str:
+    """The function of plait's that was called from outside of it."""
+    root = __name__.partition(".")[0]
+    frame, called = sys._getframe(1), None
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == root:
+        frame, called = frame.f_back, frame
+    if called is None:
+        return "plait"
+    module = called.f_globals["__name__"].split(".")
+    package = ".".join(module[:2]) if module[1:2] in (["numpy"], ["random"], ["nn"]) else root
+    return f"{package}.{called.f_code.co_name}"
 
 
 def _usable_cores() -> int:
@@ -78,14 +107,32 @@ def _available() -> list[str]:
 
 
 def _start(name: str) -> Client:
+    _remember_first_use()
+    session = peers.current()
     if name == "cpu":
-        return xla.make_cpu_client(num_cpu_devices())
+        count = num_cpu_devices()
+        if session is None:
+            return xla.make_cpu_client(count)
+        return _together(session, lambda: xla.make_cpu_client(count, session))
     if name not in plugins.EXTRAS and name not in plugins.installed():
         raise BackendError(
             f"there is no platform {name!r}",
             fix=f"name one that is available here: {', '.join(_available())}",
         )
-    return xla.make_plugin_client(name)
+    if session is None:
+        return xla.make_plugin_client(name)
+    return _together(session, lambda: xla.make_plugin_client(name, session))
+
+
+def _together(session: peers.Session, start: Callable[[], Client]) -> Client:
+    """A client whose start waits until all processes start theirs."""
+    try:
+        return session.call("the start of the devices", start)
+    except xla.XlaError as error:
+        raise BackendError(
+            f"the devices of {session.count} processes did not start: {translate_error(error)}",
+            fix="let every process use its devices, for example by plait.devices()",
+        ) from error
 
 
 def backend(platform: str | None = None) -> Client:

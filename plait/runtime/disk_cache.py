@@ -11,9 +11,12 @@ import hashlib
 import os
 import tempfile
 import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from plait.config import config
+from plait.runtime import startup
 
 # Bytes before the payload: says what the file is, and the digest that truncation would break.
 _MAGIC = b"plait-executable-1\n"
@@ -29,6 +32,31 @@ def entry_key(*parts: str | bytes) -> str:
         digest.update(len(data).to_bytes(8, "little"))  # or ("ab", "c") would equal ("a", "bc")
         digest.update(data)
     return digest.hexdigest()
+
+
+def program_key(
+    text: str | bytes,
+    devices: Sequence[Any],
+    options: Mapping[str, Any],
+    version: str,
+    extra: str,
+) -> str:
+    """The key of a program for devices, compiled by a version of jaxlib.
+
+    Not the devices themselves: a one-device program loads onto any, and the order in a mesh does
+    not matter to the machine code.
+    """
+    return entry_key(
+        text,
+        repr(sorted(options.items())),
+        str(len(devices)),
+        version,
+        extra,
+        devices[0].client.platform_version,
+        devices[0].device_kind,
+        startup.cpu_features(),
+        os.environ.get("XLA_FLAGS", ""),
+    )
 
 
 class DiskCache:

@@ -66,7 +66,16 @@ class Gate:
             whoever reads the result sees it.
     """
 
-    __slots__ = ("_failure", "_forked", "_last", "_live_arrays", "_lock", "_pending", "active")
+    __slots__ = (
+        "_abandoned",
+        "_failure",
+        "_forked",
+        "_last",
+        "_live_arrays",
+        "_lock",
+        "_pending",
+        "active",
+    )
 
     # Entries of ended threads are dropped when there are more than this.
     _PENDING_LIMIT = 64
@@ -74,7 +83,7 @@ class Gate:
     def __init__(
         self, live_arrays: Callable[[], Iterable[Waitable]], failure: type[Exception]
     ) -> None:
-        self.active = self._forked = False
+        self.active = self._forked = self._abandoned = False
         self._live_arrays, self._failure = live_arrays, failure
         self._lock = threading.Lock()
         self._last: Waitable | None = None
@@ -119,7 +128,7 @@ class Gate:
 
     def drain(self) -> None:
         """Wait for everything on the client."""
-        if not self._forked:
+        if not (self._forked or self._abandoned):
             with self._lock:
                 self._wait(self._running(*self._pending.values(), self._last))
                 self._wait(self._running(*self._live_arrays()))
@@ -128,6 +137,11 @@ class Gate:
         """Refuse launches from now on: this is a child process, without the client's threads."""
         self._lock = threading.Lock()  # another thread of the parent may have held it
         self.active = self._forked = True
+
+    def abandon(self) -> None:
+        """Go on without the program that is running: it waits for a process that is gone."""
+        self._lock = threading.Lock()  # whoever launches it may hold the old one for good
+        self._last, self._abandoned = None, True
 
     def check_process(self) -> None:
         """Raise BackendError in a forked child, where a computation would hang."""

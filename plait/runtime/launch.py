@@ -10,8 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plait.runtime import effects
-from plait.runtime.gate import Gate, Waitable
+from plait.errors import PlaitRuntimeError
+from plait.runtime import effects, peers
+from plait.runtime.gate import Gate, Waitable, in_callback
 
 Execute = Callable[[list[Any]], list[Any]]
 
@@ -26,6 +27,18 @@ class MemoryAnalysis:
     temporaries: int
     code: int
     peak: int
+
+    @classmethod
+    def of(cls, stats: Any) -> MemoryAnalysis:
+        """From XLA's own record."""
+        return cls(
+            arguments=stats.argument_size_in_bytes,
+            outputs=stats.output_size_in_bytes,
+            aliased=stats.alias_size_in_bytes,
+            temporaries=stats.temp_size_in_bytes,
+            code=stats.generated_code_size_in_bytes,
+            peak=stats.peak_memory_in_bytes,
+        )
 
     # JAX's names.
     argument_size_in_bytes = property(lambda self: self.arguments)
@@ -70,10 +83,12 @@ def make_execute(
     out_types: Sequence[tuple[tuple[int, ...], Any]],
     gate: Gate | None,
     has_effects: bool,
+    together: peers.Label | None = None,
 ) -> Execute:
     """The function from argument buffers to result buffers.
 
-    raw(bufs) launches and gives results whose `consume_with_handlers` makes buffers.
+    raw(bufs) launches and gives results whose `consume_with_handlers` makes buffers. `together` is
+    the label of a program that other processes launch as well; on CPU it returns at its end.
     """
     if gate is None and not has_effects:
         return lambda bufs: raw(bufs).consume_with_handlers(handlers)
@@ -91,6 +106,8 @@ def make_execute(
             effects.started(token)
         return outs, token
 
+    if together is not None and gate is not None:
+        return _together(together, gate, launch)
     first, *others = devices
     if gate is None:
         return lambda bufs: launch(bufs)[0]
@@ -104,5 +121,36 @@ def make_execute(
         if has_effects:
             return launch(bufs)[0]
         return raw(bufs).consume_with_handlers(handlers)
+
+    return execute
+
+
+def _together(
+    program: peers.Label, gate: Gate, launch: Callable[[list[Any]], tuple[list[Any], Waitable]]
+) -> Execute:
+    def execute(bufs: list[Any]) -> list[Any]:
+        session = peers.current()
+        if session is None:
+            raise PlaitRuntimeError(
+                "this process has left the others: plait.distributed.shutdown() was called",
+                op=program.name,
+                fix="call it after the last computation over devices of several processes",
+            )
+        if in_callback():
+            gate.multi(lambda: launch(bufs))  # refuses
+
+        def work() -> list[Any]:
+            end: list[Waitable] = []
+
+            def start() -> tuple[list[Any], Waitable]:
+                outs, waitable = launch(bufs)
+                end.append(waitable)
+                return outs, waitable
+
+            outs = gate.multi(start)
+            end[0].block_until_ready()
+            return outs
+
+        return session.run(program, work)
 
     return execute

@@ -30,6 +30,9 @@ _KERNEL_PACKAGES = ("jax_cuda13_plugin", "jax_cuda12_plugin")
 _KERNEL_MODULES = ("_solver", "_linalg")
 _ENTRY_POINTS = "jax_plugins"
 
+# Which of the machine's GPUs are this process's; all if it is empty. Set by distributed.initialize.
+visible_devices: list[int] = []
+
 # CUDA's own libraries from their pip packages, loaded first so that the plugin finds these copies.
 _NVIDIA_LIBRARIES = (
     ("cu13", ("libcudart.so.13", "libnvrtc.so.13", "libcublasLt.so.13", "libcublas.so.13")),
@@ -132,6 +135,8 @@ def client_options(platform: str) -> dict[str, Any]:
     if platform != "cuda":
         return {}
     options: dict[str, Any] = {"platform_name": "cuda"}
+    if visible_devices:
+        options["visible_devices"] = list(visible_devices)
     options["allocator"] = os.environ.get("XLA_PYTHON_CLIENT_ALLOCATOR", "default").lower()
     fraction = os.environ.get("XLA_CLIENT_MEM_FRACTION") or os.environ.get(
         "XLA_PYTHON_CLIENT_MEM_FRACTION"

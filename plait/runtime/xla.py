@@ -29,10 +29,11 @@ from plait.errors import (
     PlaitError,
     ShapeError,
 )
-from plait.runtime import dlpack, effects, plugins, shutdown, startup
+from plait.runtime import dlpack, effects, peers, plugins, shutdown, startup
 from plait.runtime.faults import HostCallback as HostCallback
 from plait.runtime.faults import clean, compile_error, translate_error
 from plait.runtime.gate import Gate
+from plait.runtime.host import frozen, is_numpys, native
 from plait.runtime.launch import MemoryAnalysis, make_execute
 from plait.runtime.narrow import is_narrow, wide_dtype, widening_program
 from plait.runtime.tiling import Shape, Tiling
@@ -90,17 +91,57 @@ def _prepare() -> None:
         _prepared = True
 
 
-def make_cpu_client(num_devices: int) -> Client:
+def make_cpu_client(num_devices: int, session: peers.Session | None = None) -> Client:
     """A client of `num_devices` CPU devices. Raises BackendError for an unknown flag in XLA_FLAGS.
 
+    With a session it also has the devices of the other processes, and waits until they make theirs.
     `plait.runtime.client` makes one for the process; several are possible but share nothing.
     """
     if num_devices < 1:
         raise ArgumentError("a CPU client has at least one device", num_devices=num_devices)
     _prepare()
-    client = _jax.get_tfrt_cpu_client(asynchronous=True, num_devices=num_devices)
+    options: dict[str, Any] = {}
+    if session is not None:
+        # Collectives between processes go over TCP, from the address the coordinator knows.
+        collectives = _jax.make_gloo_tcp_collectives(session.xla, hostname=session.address)
+        waits = {f"get_{w}_topology_timeout_minutes": 60 for w in ("local", "global")}
+        options = {"distributed_client": session.xla, "collectives": collectives, **waits}
+        options |= _in_session(session)
+    client = _jax.get_tfrt_cpu_client(asynchronous=True, num_devices=num_devices, **options)
     _clients.append(client)
-    _gates[id(client)] = Gate(client.live_arrays, XlaError)
+    _gates[id(client)] = gate = Gate(client.live_arrays, XlaError)
+    if session is not None:
+        session.abandoned.append(gate.abandon)
+    return client
+
+
+def _in_session(session: peers.Session) -> dict[str, int]:
+    return {"node_id": session.index, "num_nodes": session.count}
+
+
+def coordination_service(address: str, count: int, heartbeat_s: float) -> Any:
+    """XLA's service through which `count` processes exchange addresses; for the coordinator."""
+    return _jax.get_distributed_runtime_service(
+        address,
+        count,
+        heartbeat_timeout=max(1, round(heartbeat_s)),
+        shutdown_timeout=10,
+        recoverable=True,  # otherwise one lost process takes the others with it
+    )
+
+
+def coordination_client(address: str, index: int, timeout_s: int, heartbeat_s: float) -> Any:
+    """This process's client of that service, connected. Raises XlaError."""
+    client = _jax.get_distributed_runtime_client(
+        address,
+        index,
+        init_timeout=timeout_s,
+        shutdown_timeout=10,
+        heartbeat_timeout=max(1, round(heartbeat_s)),
+        shutdown_on_destruction=False,
+        use_compression=True,
+    )
+    client.connect()
     return client
 
 
@@ -119,8 +160,8 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
 
 
-def make_plugin_client(platform: str) -> Client:
-    """A client for GPU or TPU through its PJRT plugin.
+def make_plugin_client(platform: str, session: peers.Session | None = None) -> Client:
+    """A client for GPU or TPU through its PJRT plugin, alone or among other processes'.
 
     Raises: BackendError if no plugin is installed (naming the package) or it finds no device.
     """
@@ -138,7 +179,11 @@ def make_plugin_client(platform: str) -> Client:
             plugins.register_kernels(plugin.platform, c_api)
         if not _jax.pjrt_plugin_initialized(plugin.platform):
             _jax.initialize_pjrt_plugin(plugin.platform)
-        return _jax.get_c_api_client(plugin.platform, plugins.client_options(plugin.platform))
+        options = plugins.client_options(plugin.platform)
+        if session is None:
+            return _jax.get_c_api_client(plugin.platform, options)
+        options |= _in_session(session)
+        return _jax.get_c_api_client(plugin.platform, options, session.xla)
     except XlaError as error:
         raise BackendError(
             f"the {plugin.platform} plugin did not start: {clean(str(error))}",
@@ -149,6 +194,12 @@ def make_plugin_client(platform: str) -> Client:
 def gate_of(client: Client) -> Gate | None:
     """The launch gate of a CPU client; None for other platforms, which need none."""
     return _gates.get(id(client))
+
+
+def spans_processes(devices: Sequence[Device]) -> bool:
+    """Whether the devices belong to several processes, or to another one than this."""
+    here = devices[0].client.process_index()
+    return any(d.process_index != here for d in devices)
 
 
 def default_memory(device: Device) -> str:
@@ -179,6 +230,8 @@ class Sharding(_jax.Sharding):
     memory_kind: str | None = None
     num_devices: int = 1
     devices: tuple[Device, ...] = ()
+    # The positions among them of this process's own.
+    local: tuple[int, ...] = ()
     tiling: Tiling = Tiling((), ())
     is_replicated: bool = True
 
@@ -192,11 +245,18 @@ class Sharding(_jax.Sharding):
             )
         self._internal_device_list = _jax.DeviceList(devices)
         self.num_devices, self.devices = len(devices), devices
+        here = devices[0].client.process_index()
+        self.local = tuple(k for k, d in enumerate(devices) if d.process_index == here)
         self.tiling, self.is_replicated = tiling, tiling.is_replicated
         self._hlo = _hlo_sharding(tiling)
 
     def _to_xla_hlo_sharding(self, ndim: int) -> Any:
         return self._hlo
+
+    @property
+    def is_addressable(self) -> bool:
+        """Whether all devices are this process's."""
+        return len(self.local) == self.num_devices
 
     def shard_shape(self, shape: Shape) -> Shape:
         """The shape of one device's part. Raises ShapeError if a dimension does not divide."""
@@ -258,18 +318,6 @@ _ALIAS = _jax.HostBufferSemantics.ZERO_COPY
 _REUSE = _jax.ArrayCopySemantics.REUSE_INPUT
 
 
-def _native(host: np.ndarray) -> np.ndarray:
-    """XLA ignores the byte order of a dtype, and would read the bytes of a string or object."""
-    if not isinstance(host, np.ndarray):
-        host = np.asarray(host)
-    dtype = host.dtype
-    if not dtype.isnative:
-        host = host.astype(dtype.newbyteorder("="))
-    if dtype.kind in "OSUMm" or (dtype.kind == "V" and dtype.names is not None):
-        raise DtypeError(f"arrays on a device hold numbers, not NumPy's {dtype}")
-    return host
-
-
 def _put_error(error: Exception, dtype: np.dtype) -> PlaitError:
     if "NumPy dtype" in str(error):
         return DtypeError("XLA has no such dtype, or not in this version", dtype=str(dtype))
@@ -282,7 +330,7 @@ def put(host: np.ndarray, device: Device, *, copy: bool = True) -> Buffer:
     With copy=True the host array may be changed as soon as this returns. With copy=False the
     buffer may be a view of it: only for memory that nobody changes any more, now or later.
     """
-    host = _native(host)
+    host = native(host)
     aval = _Aval(host.shape, host.dtype)
     semantics = _COPY if copy else _ALIAS
     # enable_x64 (last) is always given: left out, the call reads a state that only jax sets.
@@ -300,10 +348,13 @@ def put_shards(
     *,
     copy: bool = True,
 ) -> Buffer:
-    """One buffer over several devices, `hosts[k]` being the part of `devices[k]`."""
+    """One buffer over several devices, `hosts[k]` being the part of `devices[k]`.
+
+    The devices are those of the sharding that are this process's.
+    """
     global_shape, devices = tuple(global_shape), list(devices)
     shard_shape = sharding.shard_shape(global_shape)
-    arrays = [_native(h).reshape(shard_shape) for h in hosts]
+    arrays = [native(h).reshape(shard_shape) for h in hosts]
     first = arrays[0]
     # Equal addresses in one copying call fail inside jaxlib ("bad_function_call").
     addresses = {a.__array_interface__["data"][0] for a in arrays}
@@ -354,15 +405,6 @@ def duplicate(buf: Buffer) -> Buffer:
 _HAS_TO_NUMPY = hasattr(Buffer, "_to_np_array_did_copy")
 
 
-def _frozen(array: np.ndarray) -> np.ndarray:
-    array.flags.writeable = False
-    return array
-
-
-def _is_numpys(dtype: np.dtype) -> bool:
-    return dtype.kind in "biufc" and dtype.type.__module__ == "numpy"
-
-
 def to_host(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
     """The buffer's value as a read-only array, once it is ready.
 
@@ -378,12 +420,12 @@ def to_host(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
 def _gather(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
     buf.block_until_ready()
     if 0 in shape:
-        return _frozen(np.empty(shape, dtype))
+        return frozen(np.empty(shape, dtype))
     sharding = buf._sharding
     if sharding.devices[0].platform != "cpu":
-        return _frozen(buf._to_np_array_did_copy()[0])
+        return frozen(buf._to_np_array_did_copy()[0])
     if sharding.is_replicated:
-        return shard_to_host(buf, 0, shape, dtype)
+        return shard_to_host(buf, sharding.local[0], shape, dtype)
     if is_narrow(dtype):
         return _read_narrow(buf, shape, dtype)
     whole = np.empty(shape, dtype)
@@ -394,7 +436,7 @@ def _gather(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
         if position not in seen:  # the others hold copies of the same part
             seen.add(position)
             whole[index] = shard_to_host(buf, k, shape, dtype)
-    return _frozen(whole)
+    return frozen(whole)
 
 
 def shard_to_host(buf: Buffer, k: int, shape: Shape, dtype: np.dtype) -> np.ndarray:
@@ -405,14 +447,14 @@ def shard_to_host(buf: Buffer, k: int, shape: Shape, dtype: np.dtype) -> np.ndar
     sharding, shape, dtype = buf._sharding, tuple(shape), np.dtype(dtype)
     if 0 in shape:  # XLA does not split arrays without elements
         buf.block_until_ready()
-        return _frozen(np.empty(sharding.shard_shape(shape), dtype))
+        return frozen(np.empty(sharding.shard_shape(shape), dtype))
     if sharding.devices[0].platform != "cpu":
         return to_host(buf, shape, dtype)[sharding.index(k, shape)]
     if is_narrow(dtype):
         return _read_narrow(buf, shape, dtype)[sharding.index(k, shape)]
     buf = _owner(buf, k)
     capsule = _jax.buffer_to_dlpack_managed_tensor(buf)
-    if _is_numpys(dtype):
+    if is_numpys(dtype):
         return np.from_dlpack(dlpack.Capsule(capsule))
     buf.block_until_ready()
     return dlpack.read(capsule, sharding.shard_shape(shape), dtype)
@@ -438,7 +480,7 @@ _narrow_readers: dict[Any, Executable] = {}
 def _read_narrow(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
     """Read a dtype narrower than a byte: by jaxlib where it can, else by a program that widens."""
     if _HAS_TO_NUMPY:
-        return _frozen(buf._to_np_array_did_copy()[0])
+        return frozen(buf._to_np_array_did_copy()[0])
     sharding, wide = buf._sharding, wide_dtype(dtype)
     reader = _narrow_readers.get((sharding, shape, dtype))
     if reader is None:
@@ -450,7 +492,7 @@ def _read_narrow(buf: Buffer, shape: Shape, dtype: np.dtype) -> np.ndarray:
             out_shardings=[sharding],
         )
     (widened,) = reader.execute([buf])
-    return _frozen(to_host(widened, shape, wide).astype(dtype))
+    return frozen(to_host(widened, shape, wide).astype(dtype))
 
 
 def shard(buf: Buffer, k: int, shape: Shape, dtype: np.dtype) -> Buffer:
@@ -551,6 +593,7 @@ class Executable:
         out_types: Sequence[tuple[Shape, Any]],
         out_shardings: Sequence[Sharding] | None,
         effects: bool = False,
+        together: peers.Label | None = None,
     ) -> None:
         shardings = tuple(out_shardings or [replicated(devices)] * len(out_types))
         self._loaded, self.devices = loaded, devices
@@ -563,7 +606,7 @@ class Executable:
         ]
         gate = gate_of(devices[0].client)
         self.execute = make_execute(
-            self.raw_execute, self.handlers, devices, self.out_types, gate, effects
+            self.raw_execute, self.handlers, devices, self.out_types, gate, effects, together
         )
 
     def as_text(self) -> str:
@@ -576,15 +619,7 @@ class Executable:
 
     def memory_analysis(self) -> MemoryAnalysis:
         """Bytes for arguments, results and temporaries on each device."""
-        stats = self._loaded.get_compiled_memory_stats()
-        return MemoryAnalysis(
-            arguments=stats.argument_size_in_bytes,
-            outputs=stats.output_size_in_bytes,
-            aliased=stats.alias_size_in_bytes,
-            temporaries=stats.temp_size_in_bytes,
-            code=stats.generated_code_size_in_bytes,
-            peak=stats.peak_memory_in_bytes,
-        )
+        return MemoryAnalysis.of(self._loaded.get_compiled_memory_stats())
 
 
 def _compile_options(devices: tuple[Device, ...], options: Mapping[str, Any]) -> Any:
@@ -619,6 +654,7 @@ def compile(
     options: Mapping[str, bool | int | float | str] | None = None,
     cache_key_extra: str = "",
     effects: bool = False,
+    name: str = "",
 ) -> Executable:
     """Compile a StableHLO module, or load it from the persistent cache.
 
@@ -632,6 +668,7 @@ def compile(
         options: compiler options, such as {"xla_cpu_use_onednn": True}.
         cache_key_extra: joins the key of the persistent cache.
         effects: whether launches are to be waited for by `effects_barrier`, results or not.
+        name: what to call the program if other processes run something else.
 
     Raises: CompileError, with XLA's reason.
     """
@@ -645,6 +682,8 @@ def compile(
     if (gate := gate_of(devices[0].client)) is not None:
         gate.check_process()
     options = dict(options or {})
+    if _calls_lapack(text):
+        ensure_lapack()
     try:
         compile_options = _compile_options(devices, options)
         loaded = _compile_or_load(
@@ -652,7 +691,10 @@ def compile(
         )
     except XlaError as error:
         raise compile_error(error) from error
-    return Executable(loaded, devices, out_types, out_shardings, effects)
+    together = None
+    if spans_processes(devices):
+        together = peers.label(name, text if isinstance(text, str) else text.decode("latin-1"))
+    return Executable(loaded, devices, out_types, out_shardings, effects, together)
 
 
 def _compile_or_load(
@@ -667,24 +709,12 @@ def _compile_or_load(
     client, cache = devices[0].client, None
     if config.compilation_cache_dir:
         # Here: hashing and temporary files would cost every import.
-        from plait.runtime.disk_cache import disk_cache, entry_key
+        from plait.runtime.disk_cache import disk_cache, program_key
 
         cache = disk_cache()
     key = ""
     if cache is not None:
-        # Not the devices themselves: a one-device program loads onto any, and the order in a
-        # mesh does not matter to the machine code.
-        key = entry_key(
-            text,
-            repr(sorted(options.items())),
-            str(len(devices)),
-            VERSION,
-            extra,
-            client.platform_version,
-            devices[0].device_kind,
-            startup.cpu_features(),
-            os.environ.get("XLA_FLAGS", ""),
-        )
+        key = program_key(text, devices, options, VERSION, extra)
         blob = cache.read(key)
         if blob is not None:
             try:
@@ -738,8 +768,14 @@ def heap_profile(client: Client) -> bytes:
 
 # --- library calls --------------------------------------------------------------------------------
 
+# What is before the names of the routines in a program's text.
+_LAPACK_CALLS = ('call_target_name = "lapack_', 'call_target_name = "tridiagonal_solve_')
 _lapack_lock = threading.Lock()
 _lapack_ready = False
+
+
+def _calls_lapack(text: str | bytes) -> bool:
+    return isinstance(text, str) and any(call in text for call in _LAPACK_CALLS)
 
 
 def ensure_lapack() -> None:
