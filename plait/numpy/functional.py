@@ -239,7 +239,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     for x in points:
         steps = diff(x, axis=0 if x.ndim == 1 else axis)
         if x.ndim == 1:
-            steps = ops.reshape(steps, [-1 if k == axis else 1 for k in range(y.ndim)])
+            shape = [1] * y.ndim
+            shape[axis] = steps.shape[0]
+            steps = ops.reshape(steps, shape)
     upper = slice_in_dim(y, 1, None, axis=axis)
     lower = slice_in_dim(y, 0, -1 if y.shape[axis] else 0, axis=axis)
     return ufuncs.multiply(0.5, sum(ufuncs.multiply(steps, ufuncs.add(upper, lower)), axis))
