@@ -78,14 +78,18 @@ from plait.transforms.vmap import vmap
 if _TYPE_CHECKING:
     from plait import (
         ad_checkpoint,
+        custom_derivatives,
         debug,
+        dlpack,
         experimental,
         flatten_util,
+        monitoring,
         nn,
         profiler,
         random,
         scipy,
         sharding,
+        stages,
         typing,
     )
 
@@ -101,14 +105,18 @@ __version_info__ = (0, 1, 0)
 _LAZY = frozenset(
     (
         "ad_checkpoint",
+        "custom_derivatives",
         "debug",
+        "dlpack",
         "experimental",
         "flatten_util",
+        "monitoring",
         "nn",
         "profiler",
         "random",
         "scipy",
         "sharding",
+        "stages",
         "testing",
         "typing",
     )

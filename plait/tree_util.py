@@ -31,6 +31,7 @@ from plait.core.tree import register_with_keys_class as register_pytree_with_key
 from plait.core.tree import structure as tree_structure
 from plait.core.tree import unflatten as tree_unflatten
 from plait.errors import ArgumentError
+from plait.runtime.xla import pytree_registry as default_registry
 
 _MISSING = object()
 
@@ -126,6 +127,45 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     return tree_structure(dummies)
 
 
+def tree_broadcast(
+    prefix_tree: Any, full_tree: Any, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """The leaves of a prefix of a tree, repeated until the structure is that of the tree.
+
+    Raises: ArgumentError if it is no prefix of it.
+
+    >>> import plait
+    >>> plait.tree.broadcast({"a": 1}, {"a": (2, 3)})
+    {'a': (1, 1)}
+    """
+    leaves, shape = tree_flatten(prefix_tree, is_leaf)
+    parts = _tree.flatten_up_to(shape, full_tree, "tree_broadcast")
+    full = tree_structure(full_tree, is_leaf)
+    counts = [len(tree_leaves(part, is_leaf)) for part in parts]
+    return full.unflatten([x for x, n in zip(leaves, counts, strict=True) for _ in range(n)])
+
+
+def is_tree_node(typ: type) -> bool:
+    """Whether objects of a class are containers."""
+    return default_registry.is_node(typ)
+
+
+def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
+    """(children, what the container keeps of itself). Raises ArgumentError for a leaf."""
+    found = default_registry.flatten_one_level(tree)
+    if found is None:
+        raise ArgumentError("this is a leaf", op="flatten_one_level", got=tree)
+    return found
+
+
+def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
+    """((key, child), ...) and what the container keeps of itself. Raises ArgumentError."""
+    found = default_registry.flatten_one_level_with_keys(tree)
+    if found is None:
+        raise ArgumentError("this is a leaf", op="flatten_one_level_with_keys", got=tree)
+    return found
+
+
 def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
     """Whether every element is a leaf."""
     items = list(iterable)
@@ -140,17 +180,23 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
 
 
 tree_sum = functools.partial(tree_reduce, operator.add)
+KeyEntry = Any
 
 __all__ = [
     "DictKey",
     "FlattenedIndexKey",
     "GetAttrKey",
+    "KeyEntry",
     "KeyPath",
     "Partial",
     "PyTreeDef",
     "SequenceKey",
     "all_leaves",
     "build_tree",
+    "default_registry",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "is_tree_node",
     "keystr",
     "register_dataclass",
     "register_pytree_node",
@@ -159,6 +205,7 @@ __all__ = [
     "register_pytree_with_keys_class",
     "register_static",
     "tree_all",
+    "tree_broadcast",
     "tree_flatten",
     "tree_flatten_with_path",
     "tree_leaves",

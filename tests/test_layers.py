@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).parent.parent
 # imports make no circle.
 LAYERS = [
     ["plait.errors"],
-    ["plait.config"],
+    ["plait.config", "plait.monitoring"],
     # What needs no arrays: the adapter to jaxlib and its helpers.
     ["plait.runtime"],
     [
@@ -42,7 +42,7 @@ LAYERS = [
     ["plait.numpy", "plait.numpy.*"],
     ["plait.*"],
     ["plait"],
-    ["plait.testing", "plait.testing.*"],
+    ["plait.testing", "plait.testing.*", "plait.test_util"],
     ["plait.as_jax", "plait.as_jax.*"],
 ]
 # Imports inside functions that point up or close a circle, each with its reason.

@@ -16,7 +16,11 @@ from plait.config import state
 from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError
 
 
-class prng_key(np.generic):
+class extended(np.generic):
+    """The abstract class of dtypes that are not of numbers."""
+
+
+class prng_key(extended):
     """The abstract class of key dtypes, for `issubdtype(x.dtype, dtypes.prng_key)`."""
 
 
@@ -328,6 +332,7 @@ _ABSTRACT = {
     np.inexact: INEXACT,
     np.floating: FLOAT,
     np.complexfloating: COMPLEX,
+    extended: KEY,
     prng_key: KEY,
 }
 

@@ -17,6 +17,8 @@ from typing import Any
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 # By file name: hashing a code object hashes its constants, every time.
 _is_internal: dict[str, bool] = {}
+# Files and folders of libraries that ask not to be shown as their users' lines.
+hidden: list[str] = []
 
 
 class _Scope(threading.local):
@@ -69,8 +71,23 @@ class Source:
 
 
 def _internal(name: str) -> bool:
-    answer = _is_internal[name] = name.startswith((_PACKAGE, "<frozen"))
+    answer = _is_internal[name] = name.startswith((_PACKAGE, "<frozen", *hidden))
     return answer
+
+
+def is_internal(name: str) -> bool:
+    """Whether lines of a file are never shown as a user's."""
+    known = _is_internal.get(name)
+    return _internal(name) if known is None else known
+
+
+def hide(path: str, wanted: bool = True) -> None:
+    """Never show lines of a file, or of a folder, as a user's; or show them again."""
+    if wanted and path not in hidden:
+        hidden.append(path)
+    elif not wanted and path in hidden:
+        hidden.remove(path)
+    _is_internal.clear()
 
 
 def user_source() -> Source | None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.interpreter import Tracer
-from plait.core.primitive import Primitive
+from plait.core.primitive import Primitive, zeros_of
 from plait.core.program import reference
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
@@ -61,6 +61,14 @@ class SymbolicZero:
 
     def __repr__(self) -> str:
         return f"SymbolicZero({self.aval})"
+
+
+def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero tangent of an array: zeros, or a SymbolicZero."""
+    type_ = type_of(x).tangent()
+    if symbolic_zeros:
+        return SymbolicZero(type_)
+    return float0_zeros(type_) if type_.dtype == dtypes.float0 else zeros_of(type_)
 
 
 def float0_zeros(type: ArrayType) -> np.ndarray:

@@ -16,6 +16,7 @@ from plait.config import state
 from plait.core import dtypes
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.runtime import xla
+from plait.runtime.layout import Format, check_layout
 from plait.runtime.mesh import AbstractMesh, Mesh
 from plait.runtime.placement import Lanes, OnDevice, Sharded, Shown
 
@@ -216,6 +217,9 @@ class NamedSharding(Sharding):
 
 def named(sharding: Any, op: str) -> Any:
     """A sharding; a PartitionSpec alone as one on the mesh of set_mesh. Raises TypeError."""
+    if isinstance(sharding, Format):
+        check_layout(sharding.layout, op)
+        sharding = sharding.sharding
     if not isinstance(sharding, PartitionSpec):
         return sharding
     if not isinstance(state.mesh, Mesh):

@@ -22,6 +22,7 @@ from plait.runtime.placement import (
     fused_on,
     signature,
 )
+from plait.runtime.layout import Format
 from plait.runtime.sharding import (
     NamedSharding,
     PartitionSpec,
@@ -36,7 +37,7 @@ def _is_device(x: Any) -> bool:
 
 
 def _is_target(x: Any) -> bool:
-    return x is None or _is_device(x) or isinstance(x, Sharding | PartitionSpec)
+    return x is None or _is_device(x) or isinstance(x, Sharding | PartitionSpec | Format)
 
 
 def _is_list_of_devices(x: Any) -> bool:

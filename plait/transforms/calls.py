@@ -122,7 +122,7 @@ class JitFunction(Transformed):
         if context.interpreter is eager and not any(isinstance(x, Tracer) for x in leaves):
             return self.run(call, leaves, in_tree)
         check_arrays(leaves, lambda: self.leaf_names(call), self.kind)
-        traced = self.trace(call, [type_of(x) for x in leaves], in_tree)
+        traced = self.trace_call(call, [type_of(x) for x in leaves], in_tree)
         return traced.out_tree.unflatten(self.apply(traced, leaves))
 
     def run(self, call: Call, leaves: list[Any], in_tree: Any) -> Any:
@@ -147,13 +147,13 @@ class JitFunction(Transformed):
     def prepare(
         self, call: Call, leaves: Sequence[Any], in_tree: Any, signatures: Sequence[Any]
     ) -> Entry:
-        traced = self.trace(call, [type_of(x) for x in leaves], in_tree)
+        traced = self.trace_call(call, [type_of(x) for x in leaves], in_tree)
         donated = self.donated_leaves(call)
         captured = [as_array(x) for x in traced.captured]
         compiled = compile_program(traced.program, captured, signatures, donated=donated)
         return Entry(compiled, traced.out_tree)
 
-    def trace(self, call: Call, types: Sequence[ArrayType], in_tree: Any) -> Traced:
+    def trace_call(self, call: Call, types: Sequence[ArrayType], in_tree: Any) -> Traced:
         """The Program for arguments of the given types, from the table or by running the function.
 
         A trace that captured outer tracers is good for this one call only.
@@ -263,15 +263,20 @@ class JitFunction(Transformed):
 
     # --- for users
 
-    def lower(self, *args: Any, **kwargs: Any) -> Any:
-        """Trace for the arguments (arrays, or ShapeDtypeStructs) and show or compile the result."""
-        from plait.transforms.inspect import Lowered
+    def trace(self, *args: Any, **kwargs: Any) -> Any:
+        """Trace for the arguments (arrays, or ShapeDtypeStructs): a stages.Traced."""
+        from plait.transforms.inspect import TracedFunction
 
         call = self.split_static(args, kwargs)
         leaves, in_tree = tree.flatten(call.dynamic)
+        leaves = [abstract(x) for x in leaves]
         check_arrays(leaves, lambda: self.leaf_names(call), self.kind)
-        traced = self.trace(call, [type_of(x) for x in leaves], in_tree)
-        return Lowered(self, call, traced, in_tree, leaves)
+        traced = self.trace_call(call, [type_of(x) for x in leaves], in_tree)
+        return TracedFunction(self, call, traced, in_tree, leaves)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """Trace for the arguments (arrays, or ShapeDtypeStructs) and show or compile the result."""
+        return self.trace(*args, **kwargs).lower()
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The shapes and dtypes of the result as ShapeDtypeStructs, without computing it."""
@@ -288,7 +293,7 @@ class JitFunction(Transformed):
         call = self.split_static(args, kwargs)
         leaves, in_tree = tree.flatten(call.dynamic)
         check_arrays(leaves, lambda: self.leaf_names(call), self.kind)
-        return self.trace(call, [type_of(x) for x in leaves], in_tree)
+        return self.trace_call(call, [type_of(x) for x in leaves], in_tree)
 
     def clear_cache(self) -> None:
         """Forget the traces and executables of this function."""

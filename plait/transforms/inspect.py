@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from plait.core import tree
 from plait.core.program import Program
 from plait.core.show import show_program
+from plait.core.source import function_name
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError
 from plait.runtime.array import Array, as_array
@@ -17,8 +18,18 @@ from plait.transforms.calls import Call, JitFunction, Traced
 from plait.transforms.shapes import ShapeDtypeStruct, abstract
 
 
-class Lowered:
-    """A function traced for arguments of known types: show it, or compile it."""
+class ArgInfo(NamedTuple):
+    """What is known of one array among the arguments."""
+
+    aval: ArrayType
+    donated: bool
+
+    shape = property(lambda self: self.aval.shape)
+    dtype = property(lambda self: self.aval.dtype)
+
+
+class _Stage:
+    """What the stages of a function have in common."""
 
     def __init__(
         self, function: JitFunction, call: Call, traced: Traced, in_tree: Any, leaves: list[Any]
@@ -46,6 +57,40 @@ class Lowered:
     def in_avals(self) -> Any:
         """Types of the arguments, in their containers."""
         return self.in_tree.unflatten([type_of(x) for x in self._leaves])
+
+    @property
+    def args_info(self) -> Any:
+        """For each array among the arguments an ArgInfo, in their containers."""
+        donated = set(self._function.donated_leaves(self._call))
+        infos = [ArgInfo(type_of(x), k in donated) for k, x in enumerate(self._leaves)]
+        return self.in_tree.unflatten(infos)
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The positions of the donated arrays among all of them."""
+        return tuple(sorted(self._function.donated_leaves(self._call)))
+
+
+class TracedFunction(_Stage):
+    """A function traced for arguments of known types."""
+
+    @property
+    def jaxpr(self) -> ClosedProgram:
+        """What make_jaxpr gives."""
+        return ClosedProgram(self._traced.program, self._traced.captured)
+
+    @property
+    def fun_name(self) -> str:
+        """The function's name."""
+        return function_name(self._function.fun)
+
+    def lower(self, **_: Any) -> Lowered:
+        """Go on to its StableHLO."""
+        return Lowered(self._function, self._call, self._traced, self.in_tree, self._leaves)
+
+
+class Lowered(_Stage):
+    """A function traced for arguments of known types: show it, or compile it."""
 
     def as_text(self, dialect: str | None = None) -> str:
         """The StableHLO text (dialect 'stablehlo'), or the Program ('program')."""
@@ -107,13 +152,12 @@ class CompiledFunction:
                 )
         return self._lowered.out_tree.unflatten(self._compiled.run(arrays))
 
-    @property
-    def in_tree(self) -> Any:
-        return self._lowered.in_tree
-
-    @property
-    def out_tree(self) -> Any:
-        return self._lowered.out_tree
+    in_tree = property(lambda self: self._lowered.in_tree)
+    out_tree = property(lambda self: self._lowered.out_tree)
+    in_avals = property(lambda self: self._lowered.in_avals)
+    args_info = property(lambda self: self._lowered.args_info)
+    donate_argnums = property(lambda self: self._lowered.donate_argnums)
+    out_info = property(lambda self: self._lowered.out_info)
 
     def as_text(self) -> str:
         """The optimised HLO."""

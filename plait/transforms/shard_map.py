@@ -24,6 +24,7 @@ from plait.ops.collective import all_gather
 from plait.ops.sharding import constrain
 from plait.ops.slices import index_in_dim
 from plait.regions.spmd import form_on, pmap_p
+from plait.runtime.layout import Format
 from plait.runtime.mesh import get_mesh
 from plait.runtime.sharding import (
     Mesh,
@@ -40,7 +41,7 @@ from plait.transforms.calls import JitFunction
 
 
 def _is_spec(x: Any) -> bool:
-    return x is None or isinstance(x, PartitionSpec | Sharding)
+    return x is None or isinstance(x, PartitionSpec | Sharding | Format)
 
 
 def spread_specs(specs: Any, value: Any, what: str, op: str) -> list[Any]:
@@ -359,6 +360,11 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
     """A tree of arrays, spread as shardings say: inside jit a wish to the compiler, outside a move.
 
     Raises: ShapeError for axes that do not divide evenly.
+
+    >>> mesh = plait.make_mesh((2,), ("i",))
+    >>> spread = plait.NamedSharding(mesh, plait.P("i"))
+    >>> plait.jit(lambda x: lax.with_sharding_constraint(x * 2, spread))(jnp.ones(4)).sharding.spec
+    PartitionSpec('i')
     """
     leaves, structure = tree.flatten(x)
     wanted = spread_specs(shardings, x, "shardings", "with_sharding_constraint")

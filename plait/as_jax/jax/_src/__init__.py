@@ -1,0 +1,1 @@
+"""The names in JAX's private modules that libraries reach for."""

@@ -1,0 +1,23 @@
+"""jax._src.dtypes."""
+
+import abc
+from typing import Any
+
+from plait.core.dtypes import DType, KeyDType, finfo
+from plait.dtypes import *  # noqa: F403
+from plait.dtypes import __all__ as _all
+
+
+class ExtendedDType(metaclass=abc.ABCMeta):
+    """Base of dtypes that are not of numbers. plait has one, of keys, and takes no others."""
+
+
+ExtendedDType.register(KeyDType)
+
+
+def supports_inf(dtype: Any) -> bool:
+    """Whether a float dtype has infinities."""
+    return bool(dtype.type(float("inf")) > finfo(dtype).max)
+
+
+__all__ = [*_all, "DType", "ExtendedDType", "supports_inf"]

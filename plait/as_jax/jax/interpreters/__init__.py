@@ -1,0 +1,1 @@
+"""jax.interpreters: rules for primitives of a program's own."""

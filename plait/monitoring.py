@@ -1,0 +1,103 @@
+"""plait.monitoring: events that programs record, and functions that are told of them.
+
+An event is a name, by custom a path ("/my_library/saved"), with keyword arguments that say more.
+plait records the time of each compilation by XLA, as "/jax/core/compile/backend_compile_duration".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+_events: list[Callable[..., None]] = []
+_durations: list[Callable[..., None]] = []
+_spans: list[Callable[..., None]] = []
+_scalars: list[Callable[..., None]] = []
+
+
+def record_event(event: str, **kwargs: str | int) -> None:
+    """Tell that something happened."""
+    for listener in tuple(_events):
+        listener(event, **kwargs)
+
+
+def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
+    """Tell how many seconds something took."""
+    for listener in tuple(_durations):
+        listener(event, duration, **kwargs)
+
+
+def record_event_time_span(
+    event: str, start_time: float, end_time: float, **kwargs: str | int
+) -> None:
+    """Tell when something began and ended, in seconds since the epoch."""
+    for listener in tuple(_spans):
+        listener(event, start_time, end_time, **kwargs)
+
+
+def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
+    """Tell a number."""
+    for listener in tuple(_scalars):
+        listener(event, value, **kwargs)
+
+
+def register_event_listener(callback: Callable[..., None]) -> None:
+    """callback(event, **kwargs) is called for each record_event."""
+    _events.append(callback)
+
+
+def register_event_duration_secs_listener(callback: Callable[..., None]) -> None:
+    """callback(event, seconds, **kwargs) is called for each record_event_duration_secs."""
+    _durations.append(callback)
+
+
+def register_event_time_span_listener(callback: Callable[..., None]) -> None:
+    """callback(event, start, end, **kwargs) is called for each record_event_time_span."""
+    _spans.append(callback)
+
+
+def register_scalar_listener(callback: Callable[..., None]) -> None:
+    """callback(event, value, **kwargs) is called for each record_scalar."""
+    _scalars.append(callback)
+
+
+def unregister_event_listener(callback: Callable[..., None]) -> None:
+    """Call it no more. Raises ValueError if it is not registered."""
+    _events.remove(callback)
+
+
+def unregister_event_duration_listener(callback: Callable[..., None]) -> None:
+    """Call it no more. Raises ValueError if it is not registered."""
+    _durations.remove(callback)
+
+
+def unregister_event_time_span_listener(callback: Callable[..., None]) -> None:
+    """Call it no more. Raises ValueError if it is not registered."""
+    _spans.remove(callback)
+
+
+def unregister_scalar_listener(callback: Callable[..., None]) -> None:
+    """Call it no more. Raises ValueError if it is not registered."""
+    _scalars.remove(callback)
+
+
+def clear_event_listeners() -> None:
+    """Call no listener any more."""
+    for listeners in (_events, _durations, _spans, _scalars):
+        listeners.clear()
+
+
+__all__ = [
+    "clear_event_listeners",
+    "record_event",
+    "record_event_duration_secs",
+    "record_event_time_span",
+    "record_scalar",
+    "register_event_duration_secs_listener",
+    "register_event_listener",
+    "register_event_time_span_listener",
+    "register_scalar_listener",
+    "unregister_event_duration_listener",
+    "unregister_event_listener",
+    "unregister_event_time_span_listener",
+    "unregister_scalar_listener",
+]
