@@ -23,7 +23,7 @@ from tests.test_exports import PUBLIC, exported
 
 ROOT = pathlib.Path(__file__).parent.parent
 # Packages in which every public function must have an example.
-COMPLETE = ("plait.numpy",)
+COMPLETE = ("plait.lax", "plait.numpy")
 # Modules whose examples would disturb the process of the others, each with its reason.
 NOT_RUN = {"plait/as_jax/__init__.py": "import jax finds plait from then on"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

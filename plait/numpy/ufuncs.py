@@ -704,9 +704,12 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     x = x if dtype == wide else astype(x, wide)
     factor = np.asarray(10.0 ** (decimals if decimals > 0 else -decimals), wide)
     if decimals > 0:
-        y = arithmetic.div(_round_even(arithmetic.mul(x, factor)), factor)
+        scaled = arithmetic.mul(x, factor)
+        fits = isfinite(scaled)
+        # XLA multiplies by 0.001 where it knows that it divides by 1000: 2.718 would be 2.7180002.
+        y = arithmetic.div(_round_even(scaled), where(fits, factor, np.ones((), wide)))
         # Numbers too large to be scaled have no decimals to lose.
-        y = where(isfinite(y), y, x)
+        y = where(fits, y, x)
     else:
         y = arithmetic.mul(_round_even(arithmetic.div(x, factor)), factor)
     return arithmetic.convert_element_type(y, dtype, weak)

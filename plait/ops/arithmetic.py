@@ -17,6 +17,7 @@ from plait.ops.elementwise import binary, unary
 neg = unary(
     "neg",
     doc="-x, element by element; unsigned integers wrap. StableHLO: negate.",
+    example=("lax.neg(jnp.array([1, -2]))", "Array([-1,  2], dtype=int32)"),
     accepts=NUMBER,
     numpy=np.negative,
     hlo="negate",
@@ -28,6 +29,7 @@ neg = unary(
 add = binary(
     "add",
     doc="x + y, element by element; booleans give their logical or. StableHLO: add.",
+    example=("lax.add(jnp.array([1.0, 2.0]), 0.5)", "Array([1.5, 2.5], dtype=float32)"),
     accepts=NUMBER | BOOL,
     numpy=np.add,
     hlo="add",
@@ -42,6 +44,7 @@ add = binary(
 sub = binary(
     "sub",
     doc="x - y, element by element. StableHLO: subtract.",
+    example=("lax.sub(jnp.array([1.0, 2.0]), 0.5)", "Array([0.5, 1.5], dtype=float32)"),
     accepts=NUMBER,
     numpy=np.subtract,
     hlo="subtract",
@@ -56,6 +59,7 @@ sub = binary(
 mul = binary(
     "mul",
     doc="x * y, element by element; booleans give their logical and. StableHLO: multiply.",
+    example=("lax.mul(jnp.array([1.0, 2.0]), 3.0)", "Array([3., 6.], dtype=float32)"),
     accepts=NUMBER | BOOL,
     numpy=np.multiply,
     hlo="multiply",
@@ -86,6 +90,7 @@ div = binary(
     "div",
     doc="""x / y, element by element. Integers round towards zero; their division by zero gives -1.
     StableHLO: divide.""",
+    example=("lax.div(jnp.array([7, -7]), 2)", "Array([ 3, -3], dtype=int32)"),
     accepts=NUMBER,
     numpy=_int_div,
     hlo="divide",
@@ -110,6 +115,7 @@ def _rem(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 rem = binary(
     "rem",
     doc="Remainder of x / y with the sign of x. StableHLO: remainder.",
+    example=("lax.rem(jnp.array([7, -7]), 3)", "Array([ 1, -1], dtype=int32)"),
     accepts=REAL,
     numpy=_rem,
     hlo="remainder",
@@ -190,6 +196,9 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
 
     Floats become integers by rounding towards zero, saturating at the ends, NaN becoming 0;
     anything becomes bool by comparing with 0; complex numbers lose their imaginary part.
+
+    >>> lax.convert_element_type(jnp.array([1.7, -1.7, jnp.nan, 1e20]), jnp.int32)
+    Array([         1,         -1,          0, 2147483647], dtype=int32)
     """
     have = type_of(operand)
     dtype = dtypes.canonical(dtypes.as_dtype(new_dtype))
@@ -257,7 +266,11 @@ reduce_precision_p = register(ReducePrecision())
 
 
 def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """operand rounded to a float format of the given widths, in its own dtype."""
+    """operand rounded to a float format of the given widths, in its own dtype.
+
+    >>> lax.reduce_precision(jnp.array([3.1415927]), exponent_bits=8, mantissa_bits=7)
+    Array([3.140625], dtype=float32)
+    """
     return reduce_precision_p.bind(
         operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
     )
@@ -316,10 +329,18 @@ integer_pow_p = register(IntegerPow())
 
 
 def integer_pow(x: Any, y: int) -> Any:
-    """x ** y for a Python int y."""
+    """x ** y for a Python int y.
+
+    >>> lax.integer_pow(jnp.array([2, -3]), 3)
+    Array([  8, -27], dtype=int32)
+    """
     return integer_pow_p.bind(x, y=int(y))
 
 
 def square(x: Any) -> Any:
-    """x * x."""
+    """x * x.
+
+    >>> lax.square(jnp.array([1.0, -3.0]))
+    Array([1., 9.], dtype=float32)
+    """
     return integer_pow(x, 2)

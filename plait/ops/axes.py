@@ -114,7 +114,12 @@ broadcast_in_dim_p = register(BroadcastInDim())
 
 
 def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
-    """Repeat x to a shape: axis k of x becomes axis broadcast_dimensions[k]. Raises ShapeError."""
+    """Repeat x to a shape: axis k of x becomes axis broadcast_dimensions[k]. Raises ShapeError.
+
+    >>> lax.broadcast_in_dim(jnp.array([1, 2]), (2, 3), (0,))
+    Array([[1, 1, 1],
+           [2, 2, 2]], dtype=int32)
+    """
     shape, dims = tuple(shape), tuple(broadcast_dimensions)
     if shape == type_of(x).shape:
         return x
@@ -280,7 +285,11 @@ def reshape(x: Any, new_sizes: Sequence[int]) -> Any:
 
 
 def expand_dims(x: Any, dimensions: Sequence[int]) -> Any:
-    """x with axes of size 1 put in, at positions of the result."""
+    """x with axes of size 1 put in, at positions of the result.
+
+    >>> lax.expand_dims(jnp.zeros((2, 3)), (0, 2)).shape
+    (1, 2, 1, 3)
+    """
     ndim = type_of(x).ndim + len(dimensions)
     new = set(normalise_axes(tuple(dimensions), ndim, "expand_dims"))
     sizes = iter(type_of(x).shape)
@@ -318,7 +327,12 @@ rev_p = register(Reverse())
 
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
-    """operand with the given axes reversed. Raises ShapeError."""
+    """operand with the given axes reversed. Raises ShapeError.
+
+    >>> lax.rev(jnp.array([[1, 2, 3], [4, 5, 6]]), (1,))
+    Array([[3, 2, 1],
+           [6, 5, 4]], dtype=int32)
+    """
     axes = normalise_axes(tuple(dimensions), type_of(operand).ndim, "rev")
     return rev_p.bind(operand, axes=axes) if axes else operand
 

@@ -94,6 +94,9 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     Shapes: unchanged for dtypes of one width; a narrower dtype adds a last axis for the parts, the
     lowest bits first; a wider one takes it away. Raises: DtypeError for bool and complex,
     ShapeError if the last axis does not make up one element.
+
+    >>> lax.bitcast_convert_type(jnp.array([1.0, -0.0]), jnp.uint32)
+    Array([1065353216, 2147483648], dtype=uint32)
     """
     dtype = dtypes.canonical(dtypes.as_dtype(new_dtype))
     return bitcast_convert_type_p.bind(operand, dtype=dtype)

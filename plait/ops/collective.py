@@ -195,6 +195,9 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Derivative: linear; the transpose is psum, so that inside a map grad is the derivative of the
     sum of all positions' results with respect to this position's argument.
     Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
+
+    >>> plait.pmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([0.25, 0.75], dtype=float32)
     """
     scope = _scope(axis_name, axis_index_groups, "psum")
     n = members(scope["axis_size"], scope["groups"])
@@ -220,6 +223,9 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     x may be a tree. Integers and booleans give floats. Half precision is averaged in float32.
     Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
+
+    >>> plait.pmap(lambda x: x - lax.pmean(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([-1.,  1.], dtype=float32)
     """
     scope = _scope(axis_name, axis_index_groups, "pmean")
     n = members(scope["axis_size"], scope["groups"])
@@ -248,6 +254,9 @@ def pmax(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     x may be a tree. Derivative: shared equally by the positions that attain the maximum.
     Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
+
+    >>> plait.pmap(lambda x: lax.pmax(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([3., 3.], dtype=float32)
     """
     return _extreme(pmax_p, x, axis_name, axis_index_groups)
 
@@ -257,6 +266,9 @@ def pmin(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     x may be a tree. Derivative: shared equally by the positions that attain the minimum.
     Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
+
+    >>> plait.pmap(lambda x: lax.pmin(x, "i"), axis_name="i")(np.array([1.0, 3.0]))
+    Array([1., 1.], dtype=float32)
     """
     return _extreme(pmin_p, x, axis_name, axis_index_groups)
 
@@ -276,6 +288,9 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     """Give position i of a named axis the x of position perm[i]; perm names each position once.
 
     Raises: AxisNameError; ArgumentError if perm is not a permutation.
+
+    >>> plait.pmap(lambda x: lax.pshuffle(x, "i", [2, 3, 0, 1]), axis_name="i")(np.arange(4))
+    Array([2, 3, 0, 1], dtype=int32)
     """
     n = math.prod(sizes_of(names_of(axis_name, "pshuffle"), "pshuffle"))
     sources = [operator.index(p) for p in perm]
@@ -293,6 +308,11 @@ def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = Non
     """Exchange a named axis with an array axis of the same size.
 
     Raises: AxisNameError; ShapeError if the sizes differ.
+
+    >>> x = np.array([[1, 2], [3, 4]])
+    >>> plait.pmap(lambda row: lax.pswapaxes(row, "i", 0), axis_name="i")(x)
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
     """
     try:
         return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
@@ -306,6 +326,9 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     """Give every position of a named axis the x of one of them. x may be a tree.
 
     Raises: AxisNameError; OutOfRangeError for a source that the axis does not have.
+
+    >>> plait.pmap(lambda x: lax.pbroadcast(x, "i", 1), axis_name="i")(np.array([5, 7]))
+    Array([7, 7], dtype=int32)
     """
     n = math.prod(sizes_of(names_of(axis_name, "pbroadcast"), "pbroadcast"))
     if not 0 <= operator.index(source) < n:
@@ -320,7 +343,11 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
 
 
 def axis_size(axis_name: Any) -> int:
-    """The size of a named axis, or the product of the sizes of several. Raises AxisNameError."""
+    """The size of a named axis, or the product of the sizes of several. Raises AxisNameError.
+
+    >>> plait.pmap(lambda x: x / lax.axis_size("i"), axis_name="i")(np.ones(4))
+    Array([0.25, 0.25, 0.25, 0.25], dtype=float32)
+    """
     return math.prod(sizes_of(names_of(axis_name, "axis_size"), "axis_size"))
 
 
@@ -328,6 +355,9 @@ def pvary(x: Any, axis_name: Any) -> Any:
     """x, unchanged: over which axes a value varies is found out, not declared.
 
     Raises: AxisNameError if a name is not bound.
+
+    >>> plait.pmap(lambda x: x + lax.pvary(1.0, "i"), axis_name="i")(np.zeros(2))
+    Array([1., 1.], dtype=float32)
     """
     sizes_of(names_of(axis_name, "pvary"), "pvary")
     return x
@@ -337,6 +367,9 @@ def pcast(x: Any, axis_name: Any = None, *, to: str) -> Any:
     """x, unchanged: over which axes a value varies is found out, not declared.
 
     Raises: AxisNameError if a name is not bound.
+
+    >>> plait.pmap(lambda x: x + lax.pcast(1.0, "i", to="varying"), axis_name="i")(np.zeros(2))
+    Array([1., 1.], dtype=float32)
     """
     if axis_name is not None:
         sizes_of(names_of(axis_name, "pcast"), "pcast")

@@ -528,6 +528,9 @@ def axis_index(axis_name: Any) -> Any:
     """The position along a named axis (along several: counted with the last name fastest), int32.
 
     Raises: AxisNameError if no vmap or pmap binds the name.
+
+    >>> plait.pmap(lambda x: x + lax.axis_index("i"), axis_name="i")(np.zeros(4, int))
+    Array([0, 1, 2, 3], dtype=int32)
     """
     names = names_of(axis_name, "axis_index")
     place: Any = np.int32(0)
@@ -553,6 +556,10 @@ def all_gather(
     `to` is accepted and not needed: over which axes a value varies is found out.
     Derivative: linear; the transpose is psum_scatter.
     Raises: AxisNameError if a name is not bound; OutOfRangeError for an axis x does not have.
+
+    >>> plait.pmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(np.array([1, 2]))
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
     """
     op = "all_gather"
     names = names_of(axis_name, op)
@@ -585,6 +592,10 @@ def psum_scatter(
     shape; tiled: a multiple m * n, of which m stay. x may be a tree; booleans are summed as int32.
     Derivative: linear; the transpose is all_gather.
     Raises: AxisNameError; ShapeError if the size does not fit.
+
+    >>> x = np.array([[1, 2], [3, 4]])
+    >>> plait.pmap(lambda row: lax.psum_scatter(row, "i"), axis_name="i")(x)
+    Array([4, 6], dtype=int32)
     """
     op = "psum_scatter"
     names = names_of(axis_name, op)
@@ -630,6 +641,11 @@ def all_to_all(
     by n, concat_axis is multiplied by n. x may be a tree.
     Derivative: linear; the transpose is the all_to_all with the two axes exchanged.
     Raises: AxisNameError; ShapeError if the size does not fit.
+
+    >>> x = np.array([[1, 2], [3, 4]])
+    >>> plait.pmap(lambda row: lax.all_to_all(row, "i", 0, 0), axis_name="i")(x)
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
     """
     op = "all_to_all"
     names = names_of(axis_name, op)
@@ -678,6 +694,10 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     Derivative: linear; the transpose sends the other way.
     Raises: AxisNameError; ArgumentError for a position outside the axis, or one that is twice a
     source or twice a destination.
+
+    >>> send = lambda x: lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 3)])
+    >>> plait.pmap(send, axis_name="i")(np.array([1, 2, 3, 4]))
+    Array([0, 1, 2, 3], dtype=int32)
     """
     op = "ppermute"
     names = names_of(axis_name, op)

@@ -23,7 +23,12 @@ def _bool(*_: Any) -> np.dtype:
 
 
 def _comparison(
-    name: str, doc: str, direction: str, numpy: Callable[..., Any], accepts: frozenset
+    name: str,
+    doc: str,
+    direction: str,
+    numpy: Callable[..., Any],
+    accepts: frozenset,
+    example: tuple[str, str],
 ) -> Elementwise:
     samples = [
         (real(2, 3), 0.1 + real(2, 3)[:, ::-1]),
@@ -41,15 +46,42 @@ def _comparison(
         hlo=lambda b, x, y: b.compare(direction, x, y),
         result=_bool,
         samples=samples,
+        example=example,
     )
 
 
-eq = _comparison("eq", "x == y", "EQ", np.equal, ANY)
-ne = _comparison("ne", "x != y", "NE", np.not_equal, ANY)
-lt = _comparison("lt", "x < y", "LT", np.less, REAL | BOOL)
-le = _comparison("le", "x <= y", "LE", np.less_equal, REAL | BOOL)
-gt = _comparison("gt", "x > y", "GT", np.greater, REAL | BOOL)
-ge = _comparison("ge", "x >= y", "GE", np.greater_equal, REAL | BOOL)
+def _among_three(name: str, *result: bool) -> tuple[str, str]:
+    shown = ", ".join(f"{hit!s:>5}" for hit in result)
+    return f"lax.{name}(jnp.array([1, 2, 3]), 2)", f"Array([{shown}], dtype=bool)"
+
+
+_nan = "jnp.array([1.0, jnp.nan])"
+eq = _comparison(
+    "eq",
+    "x == y",
+    "EQ",
+    np.equal,
+    ANY,
+    example=(f"lax.eq({_nan}, {_nan})", "Array([ True, False], dtype=bool)"),
+)
+ne = _comparison(
+    "ne",
+    "x != y",
+    "NE",
+    np.not_equal,
+    ANY,
+    example=(f"lax.ne({_nan}, {_nan})", "Array([False,  True], dtype=bool)"),
+)
+lt = _comparison("lt", "x < y", "LT", np.less, REAL | BOOL, _among_three("lt", True, False, False))
+le = _comparison(
+    "le", "x <= y", "LE", np.less_equal, REAL | BOOL, _among_three("le", True, True, False)
+)
+gt = _comparison(
+    "gt", "x > y", "GT", np.greater, REAL | BOOL, _among_three("gt", False, False, True)
+)
+ge = _comparison(
+    "ge", "x >= y", "GE", np.greater_equal, REAL | BOOL, _among_three("ge", False, True, True)
+)
 
 
 def _ordered_bits(x: np.ndarray) -> np.ndarray:
@@ -62,7 +94,9 @@ def _ordered_bits(x: np.ndarray) -> np.ndarray:
     return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
 
 
-def _total_order(name: str, doc: str, direction: str, numpy: Callable[..., Any]) -> Elementwise:
+def _total_order(
+    name: str, doc: str, direction: str, numpy: Callable[..., Any], example: tuple[str, str]
+) -> Elementwise:
     edges = np.array([-np.nan, -np.inf, -1.0, -0.0, 0.0, 1.0, np.inf, np.nan])
     return binary(
         name,
@@ -73,18 +107,39 @@ def _total_order(name: str, doc: str, direction: str, numpy: Callable[..., Any])
         hlo=lambda b, x, y: b.compare(direction, x, y, total_order=True),
         result=_bool,
         samples=[(edges, edges[::-1].copy()), (edges, edges), (integers(5), integers(5))],
+        example=example,
     )
 
 
-eq_to = _total_order("eq_to", "x == y", "EQ", np.equal)
-lt_to = _total_order("lt_to", "x < y", "LT", np.less)
-le_to = _total_order("le_to", "x <= y", "LE", np.less_equal)
+eq_to = _total_order(
+    "eq_to",
+    "x == y",
+    "EQ",
+    np.equal,
+    example=("print(lax.eq_to(-0.0, 0.0), lax.eq_to(jnp.nan, jnp.nan))", "False True"),
+)
+lt_to = _total_order(
+    "lt_to",
+    "x < y",
+    "LT",
+    np.less,
+    example=("print(lax.lt_to(-0.0, 0.0), lax.lt_to(jnp.inf, jnp.nan))", "True True"),
+)
+le_to = _total_order(
+    "le_to",
+    "x <= y",
+    "LE",
+    np.less_equal,
+    example=("print(lax.le_to(0.0, -0.0), lax.le_to(jnp.nan, jnp.inf))", "False False"),
+)
 
 
 # --- logic and bits
 
 
-def _on_bits(name: str, doc: str, numpy: Callable[..., Any]) -> Elementwise:
+def _on_bits(
+    name: str, doc: str, numpy: Callable[..., Any], example: tuple[str, str]
+) -> Elementwise:
     return binary(
         name,
         doc=f"{doc} of integers, bit by bit, or of booleans. StableHLO: {name}.",
@@ -96,15 +151,23 @@ def _on_bits(name: str, doc: str, numpy: Callable[..., Any]) -> Elementwise:
             (integers(4), integers()),
             (booleans(4), np.array([True, True, False, False])),
         ],
+        example=example,
     )
 
 
-bitwise_and = _on_bits("and", "x and y", np.bitwise_and)
-bitwise_or = _on_bits("or", "x or y", np.bitwise_or)
-bitwise_xor = _on_bits("xor", "x exclusive-or y", np.bitwise_xor)
+bitwise_and = _on_bits(
+    "and", "x and y", np.bitwise_and, ("print(lax.bitwise_and(0b1100, 0b1010))", "8")
+)
+bitwise_or = _on_bits(
+    "or", "x or y", np.bitwise_or, ("print(lax.bitwise_or(0b1100, 0b1010))", "14")
+)
+bitwise_xor = _on_bits(
+    "xor", "x exclusive-or y", np.bitwise_xor, ("print(lax.bitwise_xor(0b1100, 0b1010))", "6")
+)
 bitwise_not = unary(
     "not",
     doc="The bits of integers, or booleans, inverted. StableHLO: not.",
+    example=("lax.bitwise_not(jnp.array([0, 5, -1]))", "Array([-1, -6,  0], dtype=int32)"),
     accepts=INTEGER | BOOL,
     numpy=np.invert,
     hlo="not",
@@ -153,6 +216,7 @@ shift_left = binary(
     "shift_left",
     doc="""x shifted left by y bits; all bits are gone, and the result 0, where y is negative or at
     least the width. StableHLO: shift_left.""",
+    example=("print(lax.shift_left(jnp.array([1, -1, 1]), jnp.array([3, 3, 32])))", "[ 8 -8  0]"),
     accepts=INTEGER,
     numpy=_shift(lambda x, n, width: x << n),
     hlo="shift_left",
@@ -163,6 +227,7 @@ shift_right_logical = binary(
     "shift_right_logical",
     doc="""x shifted right by y bits, zeros coming in; 0 where y is negative or at least the width.
     StableHLO: shift_right_logical.""",
+    example=("print(lax.shift_right_logical(jnp.array([16, -1]), jnp.array([2, 28])))", "[ 4 15]"),
     accepts=INTEGER,
     numpy=_shift(_logical_right),
     hlo="shift_right_logical",
@@ -182,6 +247,7 @@ shift_right_arithmetic = binary(
     "shift_right_arithmetic",
     doc="""x shifted right by y bits, copies of the top bit coming in; all bits are copies of it
     where y is negative or at least the width. StableHLO: shift_right_arithmetic.""",
+    example=("lax.shift_right_arithmetic(jnp.array([16, -16]), 2)", "Array([ 4, -4], dtype=int32)"),
     accepts=INTEGER,
     numpy=_shift_right_arithmetic,
     hlo="shift_right_arithmetic",
@@ -222,6 +288,7 @@ def _lower_popcount(b: Any, x: Any) -> Any:
 population_count = unary(
     "population_count",
     doc="The number of bits of x that are 1. StableHLO: popcnt.",
+    example=("lax.population_count(jnp.array([0, 7, -1]))", "Array([ 0,  3, 32], dtype=int32)"),
     accepts=INTEGER,
     numpy=lambda x: np.bitwise_count(_as_bits(x)),
     hlo=_lower_popcount,
@@ -231,6 +298,7 @@ population_count = unary(
 clz = unary(
     "clz",
     doc="The number of 0 bits above the highest 1, 0 having none. StableHLO: count_leading_zeros.",
+    example=("lax.clz(jnp.array([0, 1, 255]))", "Array([32, 31, 24], dtype=int32)"),
     accepts=INTEGER,
     numpy=_clz,
     hlo="count_leading_zeros",
@@ -278,6 +346,7 @@ def _lower_mulhi(b: Any, x: Any, y: Any) -> Any:
 mulhi = binary(
     "mulhi",
     doc="The upper half of the product x * y, which has twice the width of its operands.",
+    example=("print(lax.mulhi(jnp.array([2**30, -1]), jnp.array([8, 1])))", "[ 2 -1]"),
     accepts=INTEGER,
     numpy=_mulhi,
     hlo=_lower_mulhi,
@@ -398,6 +467,9 @@ def select_n(which: Any, *cases: Any) -> Any:
     Shapes: which is a scalar or has the shape of the cases; scalar cases count for every element.
     Dtypes: which is bool, for at most two cases (False takes the first), or integer; the cases'
     dtypes are equal. Raises: ShapeError, DtypeError; ArgumentTypeError without cases.
+
+    >>> lax.select_n(jnp.array([0, 2, 1]), *(jnp.full(3, k) for k in (10, 20, 30)))
+    Array([10, 30, 20], dtype=int32, weak_type=True)
     """
     if not cases:
         raise ArgumentTypeError("needs at least one case", op="select_n")
@@ -414,7 +486,11 @@ def select_n(which: Any, *cases: Any) -> Any:
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
-    """on_true where pred, else on_false; see select_n for shapes and dtypes."""
+    """on_true where pred, else on_false; see select_n for shapes and dtypes.
+
+    >>> lax.select(jnp.array([True, False]), jnp.array([1, 2]), jnp.array([3, 4]))
+    Array([1, 4], dtype=int32)
+    """
     return select_n(pred, on_false, on_true)
 
 
@@ -443,7 +519,9 @@ def _share(z: Any, x: Any, other: Any, t: Any) -> Any:
     return select(eq(x, z), tied, zeros_like(tied))
 
 
-def _extreme(name: str, doc: str, numpy: Callable[..., Any], direction: str) -> Elementwise:
+def _extreme(
+    name: str, doc: str, numpy: Callable[..., Any], direction: str, shown: str
+) -> Elementwise:
     return binary(
         name,
         doc=f"""{doc}, element by element; NaN if one is NaN. Complex numbers are ordered by their
@@ -463,11 +541,16 @@ def _extreme(name: str, doc: str, numpy: Callable[..., Any], direction: str) -> 
             (booleans(4), np.array([True, True, False, False])),
             (complex_(3), complex_(3)[::-1] + 0.1),
         ],
+        example=(f"lax.{name}(jnp.array([1.0, 5.0, jnp.nan]), 2.0)", shown),
     )
 
 
-max = _extreme("max", "The larger of x and y", np.maximum, "GT")
-min = _extreme("min", "The smaller of x and y", np.minimum, "LT")
+max = _extreme(
+    "max", "The larger of x and y", np.maximum, "GT", "Array([ 2.,  5., nan], dtype=float32)"
+)
+min = _extreme(
+    "min", "The smaller of x and y", np.minimum, "LT", "Array([ 1.,  2., nan], dtype=float32)"
+)
 
 
 def _where(condition: Any, t: Any) -> Any:
@@ -480,6 +563,7 @@ clamp = register(
         doc="""x held between min and max: min where x is smaller, max where it is larger; max where
         the two are out of order; NaN if one is NaN. min and max may be scalars. The derivative
         belongs to x strictly inside. StableHLO: clamp.""",
+        example=("print(lax.clamp(0.0, jnp.array([-1.0, 0.5, 2.0]), 1.0))", "[0.  0.5 1. ]"),
         operands=("min", "x", "max"),
         accepts=REAL | BOOL,
         numpy=lambda low, x, high: np.minimum(np.maximum(low, x), high),
@@ -501,6 +585,7 @@ clamp = register(
 is_finite = unary(
     "is_finite",
     doc="Whether x is neither infinite nor NaN. StableHLO: is_finite.",
+    example=("print(lax.is_finite(jnp.array([1.0, jnp.inf, jnp.nan])))", "[ True False False]"),
     accepts=FLOAT,
     numpy=lambda x: np.isfinite(x),
     hlo="is_finite",

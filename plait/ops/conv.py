@@ -34,6 +34,9 @@ class ConvDimensionNumbers(NamedTuple):
 
     lhs_spec and out_spec: the positions of (batch, feature, spatial axes...).
     rhs_spec: the positions of (output feature, input feature, spatial axes...).
+
+    >>> lax.conv_dimension_numbers((1, 2, 8), (4, 2, 3), None)
+    ConvDimensionNumbers(lhs_spec=(0, 1, 2), rhs_spec=(0, 1, 2), out_spec=(0, 1, 2))
     """
 
     lhs_spec: tuple[int, ...]
@@ -404,6 +407,9 @@ def conv_dimension_numbers(
     N is the batch, C the feature, O and I the output and input features of the kernel; the other
     letters are spatial axes, which strides, padding and dilation count in the kernel's order.
     Raises: ArgumentTypeError, ShapeError.
+
+    >>> lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 16), ("NHWC", "HWIO", "NHWC"))
+    ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
     op = "conv_dimension_numbers"
     ndim = len(lhs_shape)
@@ -449,7 +455,11 @@ def conv_dimension_numbers(
 
 
 def conv_general_permutations(dimension_numbers: Any) -> tuple[tuple[int, ...], ...]:
-    """The permutations of lhs, rhs and out to (N, C, ...), (O, I, ...) and (N, C, ...)."""
+    """The permutations of lhs, rhs and out to (N, C, ...), (O, I, ...) and (N, C, ...).
+
+    >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
+    ((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
+    """
     shape = (1,) * len(dimension_numbers[0])
     return tuple(conv_dimension_numbers(shape, shape, dimension_numbers))
 
@@ -475,6 +485,13 @@ def conv_general_dilated(
     [batch, feature, ...], rhs [output feature, input feature, ...]. Dtypes as in dot_general, but
     both operands have one. The kernel is not flipped.
     Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> image, kernel = jnp.ones((1, 8, 8, 3)), jnp.ones((3, 3, 3, 16))
+    >>> y = lax.conv_general_dilated(
+    ...     image, kernel, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+    ... )
+    >>> y.shape
+    (1, 4, 4, 16)
     """
     op = "conv_general_dilated"
     left, right = type_of(lhs), type_of(rhs)
@@ -530,7 +547,12 @@ def conv(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """Convolution of lhs [batch, feature, ...] with rhs [output feature, input feature, ...]."""
+    """Convolution of lhs [batch, feature, ...] with rhs [output feature, input feature, ...].
+
+    >>> x, kernel = jnp.array([[[1.0, 2.0, 3.0, 4.0]]]), jnp.array([[[1.0, -1.0]]])
+    >>> lax.conv(x, kernel, (1,), "VALID")
+    Array([[[-1., -1., -1.]]], dtype=float32)
+    """
     return conv_general_dilated(
         lhs,
         rhs,
@@ -551,7 +573,12 @@ def conv_with_general_padding(
     precision: PrecisionLike = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """conv with dilation of both operands."""
+    """conv with dilation of both operands.
+
+    >>> x, kernel = jnp.array([[[1.0, 2.0, 3.0]]]), jnp.array([[[1.0, 1.0]]])
+    >>> lax.conv_with_general_padding(x, kernel, (1,), [(1, 1)], None, (2,))
+    Array([[[2., 4., 2.]]], dtype=float32)
+    """
     return conv_general_dilated(
         lhs,
         rhs,

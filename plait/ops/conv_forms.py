@@ -51,6 +51,10 @@ def conv_transpose(
     with use_consistent_padding they too are those of that convolution. dimension_numbers is
     ("NHWC", "HWIO", "NHWC") (or alike for other ranks) by default. With transpose_kernel the kernel
     is flipped and its features change places, which gives exactly the gradient.
+
+    >>> x, kernel = jnp.ones((1, 4, 4, 3)), jnp.ones((3, 3, 3, 8))
+    >>> lax.conv_transpose(x, kernel, (2, 2), "SAME").shape
+    (1, 8, 8, 8)
     """
     op = "conv_transpose"
     left, right = type_of(lhs), type_of(rhs)
@@ -125,6 +129,11 @@ def conv_general_dilated_patches(
     The feature axis of the result counts the features of lhs, and for each the elements of a window
     in the kernel's order. Other arguments as in conv_general_dilated; values are copied, not
     multiplied, so that precision has no effect.
+
+    >>> x = jnp.array([[[1.0, 2.0, 3.0]]])
+    >>> lax.conv_general_dilated_patches(x, (2,), (1,), "VALID")
+    Array([[[1., 2.],
+            [2., 3.]]], dtype=float32)
     """
     op = "conv_general_dilated_patches"
     have = type_of(lhs)
@@ -184,6 +193,10 @@ def conv_general_dilated_local(
     rhs has the result's spatial sizes along its spatial axes; its input feature axis counts the
     features of lhs, and for each the elements of a window of filter_shape. Other arguments as in
     conv_general_dilated.
+
+    >>> x, kernels = jnp.array([[[1.0, 2.0, 3.0]]]), jnp.array([[[1.0, 10.0], [1.0, 10.0]]])
+    >>> lax.conv_general_dilated_local(x, kernels, (1,), "VALID", (2,))
+    Array([[[ 3., 50.]]], dtype=float32)
     """
     spec = conv_dimension_numbers(type_of(lhs).shape, type_of(rhs).shape, dimension_numbers)
     patches = conv_general_dilated_patches(
@@ -208,7 +221,11 @@ def conv_shape_tuple(
     pads: Any,
     batch_group_count: int = 1,
 ) -> tuple[int, ...]:
-    """The shape of conv's result for operands of the given shapes."""
+    """The shape of conv's result for operands of the given shapes.
+
+    >>> lax.conv_shape_tuple((1, 3, 8, 8), (16, 3, 3, 3), (1, 1), [(0, 0), (0, 0)])
+    (1, 16, 6, 6)
+    """
     return _shape(lhs_shape, rhs_shape, strides, pads, None, batch_group_count)
 
 
@@ -219,7 +236,12 @@ def conv_general_shape_tuple(
     padding: Any,
     dimension_numbers: Any,
 ) -> tuple[int, ...]:
-    """The shape of conv_general_dilated's result for operands of the given shapes."""
+    """The shape of conv_general_dilated's result for operands of the given shapes.
+
+    >>> names = ("NHWC", "HWIO", "NHWC")
+    >>> lax.conv_general_shape_tuple((1, 8, 8, 3), (3, 3, 3, 16), (2, 2), "SAME", names)
+    (1, 4, 4, 16)
+    """
     return _shape(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers, 1)
 
 

@@ -456,27 +456,47 @@ def _bind(op: _Cumulative, operand: Any, axis: int, reverse: bool) -> Any:
 
 
 def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The sum of all elements up to each one (with reverse: from each one on) along an axis."""
+    """The sum of all elements up to each one (with reverse: from each one on) along an axis.
+
+    >>> lax.cumsum(jnp.array([1, 2, 3]))
+    Array([1, 3, 6], dtype=int32)
+    """
     return _bind(cumsum_p, operand, axis, reverse)
 
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The product of all elements up to each one (with reverse: from each one on)."""
+    """The product of all elements up to each one (with reverse: from each one on).
+
+    >>> lax.cumprod(jnp.array([1, 2, 3]))
+    Array([1, 2, 6], dtype=int32)
+    """
     return _bind(cumprod_p, operand, axis, reverse)
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The largest of all elements up to each one (with reverse: from each one on)."""
+    """The largest of all elements up to each one (with reverse: from each one on).
+
+    >>> lax.cummax(jnp.array([1, 3, 2]))
+    Array([1, 3, 3], dtype=int32)
+    """
     return _bind(cummax_p, operand, axis, reverse)
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """The smallest of all elements up to each one (with reverse: from each one on)."""
+    """The smallest of all elements up to each one (with reverse: from each one on).
+
+    >>> lax.cummin(jnp.array([3, 1, 2]), reverse=True)
+    Array([1, 1, 2], dtype=int32)
+    """
     return _bind(cummin_p, operand, axis, reverse)
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
-    """log(sum(exp(elements))) up to each one (with reverse: from each one on), without overflow."""
+    """log(sum(exp(elements))) up to each one (with reverse: from each one on), without overflow.
+
+    >>> lax.cumlogsumexp(jnp.array([1000.0, 1000.0, 0.0])).round(2)
+    Array([1000.  , 1000.69, 1000.69], dtype=float32)
+    """
     return _bind(cumlogsumexp_p, operand, axis, reverse)
 
 

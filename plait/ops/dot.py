@@ -40,6 +40,9 @@ class Precision(enum.Enum):
     """How exactly a device with short multipliers multiplies float32. CPUs are always exact.
 
     DEFAULT is the fastest, HIGHEST full float32, HIGH between them.
+
+    >>> lax.dot(jnp.ones(3), jnp.ones(3), precision=lax.Precision.HIGHEST)
+    Array(3., dtype=float32)
     """
 
     DEFAULT = 0
@@ -57,6 +60,10 @@ class DotAlgorithm:
     """The algorithm of a product: the dtypes that operands and sums are computed in.
 
     Source: StableHLO specification, dot_general, algorithm.
+
+    >>> how = lax.DotAlgorithm(jnp.bfloat16, jnp.bfloat16, jnp.float32)
+    >>> lax.dot(jnp.ones(3), jnp.ones(3), precision=how)
+    Array(3., dtype=float32)
     """
 
     lhs_precision_type: Any
@@ -77,6 +84,9 @@ class DotAlgorithm:
 class DotAlgorithmPreset(enum.Enum):
     """Named algorithms: the dtypes of lhs, rhs and accumulation; X3, X6, X9 are sums of so many
     products of bfloat16 (TF32) parts.
+
+    >>> lax.dot(jnp.ones(3), jnp.ones(3), precision=lax.DotAlgorithmPreset.F32_F32_F32)
+    Array(3., dtype=float32)
     """
 
     DEFAULT = None
@@ -535,6 +545,10 @@ def dot_general(
     of axes. Shapes: the batch axes, the other axes of lhs, the other axes of rhs. The dtype is
     preferred_element_type, in which sums are carried, or the operands' own.
     Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> a, b = jnp.ones((5, 2, 3)), jnp.ones((5, 3, 4))
+    >>> lax.dot_general(a, b, (((2,), (1,)), ((0,), (0,)))).shape
+    (5, 2, 4)
     """
     left, right = type_of(lhs), type_of(rhs)
     try:
@@ -575,6 +589,9 @@ def dot(
 
     Shapes: [n] [n] -> []; [m, n] [n] -> [m]; [n] [n, k] -> [k]; [m, n] [n, k] -> [m, k].
     Raises: ShapeError, DtypeError.
+
+    >>> lax.dot(jnp.array([[1.0, 2.0], [3.0, 4.0]]), jnp.array([1.0, 1.0]))
+    Array([3., 7.], dtype=float32)
     """
     if dimension_numbers is None:
         left, right = type_of(lhs), type_of(rhs)

@@ -248,6 +248,9 @@ def dynamic_slice(
     start_indices: a sequence of integer scalars, or an integer array [operand.ndim]; negative ones
     count from the end unless allow_negative_indices is False. Then they are clamped, so that the
     block lies inside the operand. Raises ShapeError, DtypeError.
+
+    >>> plait.jit(lambda x, i: lax.dynamic_slice(x, (i,), (3,)))(jnp.arange(10), 8)
+    Array([7, 8, 9], dtype=int32)
     """
     shape = type_of(operand).shape
     starts = start_scalars(start_indices, shape, "dynamic_slice", allow_negative_indices)
@@ -265,6 +268,9 @@ def dynamic_update_slice(
     """Replace the block of operand that begins at start_indices by update.
 
     start_indices as for dynamic_slice. Raises ShapeError, DtypeError.
+
+    >>> lax.dynamic_update_slice(jnp.zeros(5), jnp.ones(2), (9,))
+    Array([0., 0., 0., 1., 1.], dtype=float32)
     """
     shape = type_of(operand).shape
     starts = start_scalars(start_indices, shape, "dynamic_update_slice", allow_negative_indices)
@@ -279,7 +285,11 @@ def dynamic_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """dynamic_slice along one axis, whole along the others."""
+    """dynamic_slice along one axis, whole along the others.
+
+    >>> lax.dynamic_slice_in_dim(jnp.arange(10), jnp.int32(4), 3)
+    Array([4, 5, 6], dtype=int32)
+    """
     shape = type_of(operand).shape
     axis = normalise_axis(axis, len(shape), "dynamic_slice_in_dim")
     starts: list[Any] = [0] * len(shape)
@@ -296,7 +306,11 @@ def dynamic_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """Take operand at a clamped index along an axis, which stays with size 1 if keepdims."""
+    """Take operand at a clamped index along an axis, which stays with size 1 if keepdims.
+
+    >>> lax.dynamic_index_in_dim(jnp.array([[1, 2], [3, 4]]), 9, keepdims=False)
+    Array([3, 4], dtype=int32)
+    """
     axis = normalise_axis(axis, type_of(operand).ndim, "dynamic_index_in_dim")
     y = dynamic_slice_in_dim(operand, index, 1, axis, allow_negative_indices=allow_negative_indices)
     return y if keepdims else squeeze(y, (axis,))
@@ -310,7 +324,11 @@ def dynamic_update_slice_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """dynamic_update_slice along one axis, from 0 along the others."""
+    """dynamic_update_slice along one axis, from 0 along the others.
+
+    >>> lax.dynamic_update_slice_in_dim(jnp.zeros(5), jnp.ones(2), 1, axis=0)
+    Array([0., 1., 1., 0., 0.], dtype=float32)
+    """
     ndim = type_of(operand).ndim
     axis = normalise_axis(axis, ndim, "dynamic_update_slice_in_dim")
     starts: list[Any] = [0] * ndim
@@ -328,7 +346,12 @@ def dynamic_update_index_in_dim(
     *,
     allow_negative_indices: bool = True,
 ) -> Any:
-    """Replace one row of operand, at a clamped index along an axis; update may lack the axis."""
+    """Replace one row of operand, at a clamped index along an axis; update may lack the axis.
+
+    >>> lax.dynamic_update_index_in_dim(jnp.zeros((2, 2)), jnp.ones(2), 1, axis=0)
+    Array([[0., 0.],
+           [1., 1.]], dtype=float32)
+    """
     type_ = type_of(operand)
     axis = normalise_axis(axis, type_.ndim, "dynamic_update_index_in_dim")
     have = type_of(update).shape

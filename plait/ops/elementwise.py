@@ -6,6 +6,7 @@ called like a function; Python scalars among the operands take the dtype of the 
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -25,6 +26,7 @@ class Elementwise(Primitive):
 
     Args:
         name: the op's name; operands: their names, for messages.
+        doc: what it computes; example: an expression and what Python prints for it.
         accepts: the dtypes taken, one set for all operands or one for each; operands that share a
             set must have equal dtypes.
         numpy: the meaning.
@@ -50,10 +52,15 @@ class Elementwise(Primitive):
         derivatives: Sequence[Callable[..., Any] | None] = (),
         transpose: Callable[..., Sequence[Any]] | None = None,
         samples: Iterable[Any] = (),
+        example: tuple[str, str] | None = None,
     ):
         self.name = self.__name__ = name
-        self.__doc__ = doc
+        self.__doc__ = " ".join(doc.split())
+        if example is not None:
+            self.__doc__ += "\n\n>>> {}\n{}".format(*example)
         self.operands = tuple(operands)
+        only = inspect.Parameter.POSITIONAL_ONLY
+        self.__signature__ = inspect.Signature([inspect.Parameter(n, only) for n in operands])
         one_set = isinstance(accepts, frozenset)
         self.accepts = (accepts,) * len(self.operands) if one_set else tuple(accepts)
         self.one_dtype = one_set
@@ -208,6 +215,7 @@ def unary(
     result: Callable[..., Any] | None = None,
     transpose: Callable[..., Any] | None = None,
     samples: Iterable[Any] = (),
+    example: tuple[str, str] | None = None,
 ) -> Elementwise:
     """Register an op of one operand. jvp(y, x, t) -> tangent; transpose(ct) -> cotangent; samples
     are arrays.
@@ -225,6 +233,7 @@ def unary(
             derivatives=(jvp,),
             transpose=None if transpose is None else lambda ct, x: (transpose(ct),),
             samples=[((x,), {}) for x in samples],
+            example=example,
         )
     )
 
@@ -241,6 +250,7 @@ def binary(
     result: Callable[..., Any] | None = None,
     transpose: Callable[..., Any] | None = None,
     samples: Iterable[Any] = (),
+    example: tuple[str, str] | None = None,
 ) -> Elementwise:
     """Register an op of two operands. jvp holds two rules (y, a, b, t) -> tangent; transpose
     (ct, a, b) -> (cotangent or None, cotangent or None); samples are pairs of arrays.
@@ -258,5 +268,6 @@ def binary(
             derivatives=jvp,
             transpose=transpose,
             samples=[(tuple(pair), {}) for pair in samples],
+            example=example,
         )
     )

@@ -46,6 +46,7 @@ def _chlo(name: str) -> Callable[..., Any]:
 exp = unary(
     "exp",
     doc="e ** x, element by element. StableHLO: exponential.",
+    example=("lax.exp(jnp.array([0.0, 1.0])).round(3)", "Array([1.   , 2.718], dtype=float32)"),
     accepts=INEXACT,
     numpy=wide(np.exp),
     hlo="exponential",
@@ -75,6 +76,7 @@ def _lower_exp2(b: Any, x: Any) -> Any:
 exp2 = unary(
     "exp2",
     doc="2 ** x, element by element.",
+    example=("print(lax.exp2(jnp.array([-1.0, 0.5, 3.0])).round(3))", "[0.5   1.414 8.   ]"),
     accepts=INEXACT,
     numpy=wide(lambda x: np.exp2(x)),
     hlo=_lower_exp2,
@@ -86,6 +88,7 @@ exp2 = unary(
 expm1 = unary(
     "expm1",
     doc="exp(x) - 1, exact near 0. StableHLO: exponential_minus_one.",
+    example=("print(lax.expm1(1e-10), lax.exp(1e-10) - 1)", "1e-10 0.0"),
     accepts=INEXACT,
     numpy=wide(np.expm1),
     hlo="exponential_minus_one",
@@ -97,6 +100,7 @@ expm1 = unary(
 log = unary(
     "log",
     doc="The natural logarithm; -inf at 0, NaN below. StableHLO: log.",
+    example=("print(lax.log(jnp.array([1.0, 10.0, 0.0])).round(3))", "[0.    2.303  -inf]"),
     accepts=INEXACT,
     numpy=wide(np.log),
     hlo="log",
@@ -113,6 +117,7 @@ def _lower_log2(b: Any, x: Any) -> Any:
 log2 = unary(
     "log2",
     doc="The logarithm to base 2; -inf at 0, NaN below.",
+    example=("lax.log2(jnp.array([0.5, 1.0, 8.0]))", "Array([-1.,  0.,  3.], dtype=float32)"),
     accepts=INEXACT,
     numpy=wide(np.log2),
     hlo=_lower_log2,
@@ -124,6 +129,7 @@ log2 = unary(
 log1p = unary(
     "log1p",
     doc="log(1 + x), exact near 0; -inf at -1, NaN below. StableHLO: log_plus_one.",
+    example=("print(lax.log1p(1e-10), lax.log(1 + 1e-10))", "1e-10 0.0"),
     accepts=INEXACT,
     numpy=wide(np.log1p),
     hlo="log_plus_one",
@@ -146,6 +152,7 @@ def _lower_logistic(b: Any, x: Any) -> Any:
 logistic = unary(
     "logistic",
     doc="1 / (1 + exp(-x)). StableHLO: logistic.",
+    example=("print(lax.logistic(jnp.array([-1.0, 0.0, 1.0])).round(3))", "[0.269 0.5   0.731]"),
     accepts=INEXACT,
     numpy=wide(_logistic),
     hlo="logistic",
@@ -159,6 +166,7 @@ logistic = unary(
 sin = unary(
     "sin",
     doc="sin(x), x in radians. StableHLO: sine.",
+    example=("print(lax.sin(jnp.array([0.0, 0.5, 1.0])).round(3))", "[0.    0.479 0.841]"),
     accepts=INEXACT,
     numpy=wide(np.sin),
     hlo="sine",
@@ -170,6 +178,7 @@ sin = unary(
 cos = unary(
     "cos",
     doc="cos(x), x in radians. StableHLO: cosine.",
+    example=("print(lax.cos(jnp.array([0.0, 0.5, 1.0])).round(3))", "[1.    0.878 0.54 ]"),
     accepts=INEXACT,
     numpy=wide(np.cos),
     hlo="cosine",
@@ -181,6 +190,7 @@ cos = unary(
 tan = unary(
     "tan",
     doc="tan(x), x in radians. StableHLO: tan.",
+    example=("print(lax.tan(jnp.array([0.0, 0.5, 1.0])).round(3))", "[0.    0.546 1.557]"),
     accepts=INEXACT,
     numpy=wide(np.tan),
     hlo="tan",
@@ -192,6 +202,10 @@ tan = unary(
 asin = unary(
     "asin",
     doc="The x in [-pi/2, pi/2] whose sine is given; NaN outside [-1, 1]. CHLO: asin.",
+    example=(
+        "lax.asin(jnp.array([0.0, 0.5, 1.0, 2.0])).round(3)",
+        "Array([0.   , 0.524, 1.571,   nan], dtype=float32)",
+    ),
     accepts=INEXACT,
     numpy=wide(np.arcsin),
     hlo=_chlo("asin"),
@@ -203,6 +217,7 @@ asin = unary(
 acos = unary(
     "acos",
     doc="The x in [0, pi] whose cosine is given; NaN outside [-1, 1]. CHLO: acos.",
+    example=("print(lax.acos(jnp.array([-1.0, 0.5, 2.0])).round(3))", "[3.142 1.047   nan]"),
     accepts=INEXACT,
     numpy=wide(np.arccos),
     hlo=_chlo("acos"),
@@ -214,6 +229,7 @@ acos = unary(
 atan = unary(
     "atan",
     doc="The x in [-pi/2, pi/2] whose tangent is given. CHLO: atan.",
+    example=("print(lax.atan(jnp.array([0.0, 1.0, jnp.inf])).round(3))", "[0.    0.785 1.571]"),
     accepts=INEXACT,
     numpy=wide(np.arctan),
     hlo=_chlo("atan"),
@@ -241,6 +257,10 @@ def _over_squares(factor: Any, x: Any, y: Any) -> Any:
 atan2 = binary(
     "atan2",
     doc="The angle of the point (y, x), first the ordinate; in [-pi, pi]. StableHLO: atan2.",
+    example=(
+        "lax.atan2(jnp.array([1.0, 1.0]), jnp.array([1.0, -1.0])).round(3)",
+        "Array([0.785, 2.356], dtype=float32)",
+    ),
     accepts=INEXACT,
     numpy=wide(_atan2),
     hlo="atan2",
@@ -261,6 +281,7 @@ atan2 = binary(
 sinh = unary(
     "sinh",
     doc="The hyperbolic sine. CHLO: sinh.",
+    example=("print(lax.sinh(jnp.array([0.0, 0.5, 1.0])).round(3))", "[0.    0.521 1.175]"),
     accepts=INEXACT,
     numpy=wide(np.sinh),
     hlo=_chlo("sinh"),
@@ -272,6 +293,7 @@ sinh = unary(
 cosh = unary(
     "cosh",
     doc="The hyperbolic cosine. CHLO: cosh.",
+    example=("print(lax.cosh(jnp.array([0.0, 0.5, 1.0])).round(3))", "[1.    1.128 1.543]"),
     accepts=INEXACT,
     numpy=wide(np.cosh),
     hlo=_chlo("cosh"),
@@ -283,6 +305,7 @@ cosh = unary(
 tanh = unary(
     "tanh",
     doc="The hyperbolic tangent. StableHLO: tanh.",
+    example=("print(lax.tanh(jnp.array([0.0, 0.5, 20.0])).round(3))", "[0.    0.462 1.   ]"),
     accepts=INEXACT,
     numpy=wide(np.tanh),
     hlo="tanh",
@@ -293,6 +316,7 @@ tanh = unary(
 asinh = unary(
     "asinh",
     doc="The x whose hyperbolic sine is given. CHLO: asinh.",
+    example=("print(lax.asinh(jnp.array([0.0, 0.5, 1.0])).round(3))", "[0.    0.481 0.881]"),
     accepts=INEXACT,
     numpy=wide(np.arcsinh),
     hlo=_chlo("asinh"),
@@ -304,6 +328,7 @@ asinh = unary(
 acosh = unary(
     "acosh",
     doc="The x >= 0 whose hyperbolic cosine is given; NaN below 1. CHLO: acosh.",
+    example=("print(lax.acosh(jnp.array([0.0, 1.0, 2.0])).round(3))", "[  nan 0.    1.317]"),
     accepts=INEXACT,
     numpy=wide(np.arccosh),
     hlo=_chlo("acosh"),
@@ -316,6 +341,7 @@ acosh = unary(
 atanh = unary(
     "atanh",
     doc="The x whose hyperbolic tangent is given; infinite at -1 and 1, NaN outside. CHLO: atanh.",
+    example=("print(lax.atanh(jnp.array([0.0, 0.5, 1.0])).round(3))", "[0.    0.549   inf]"),
     accepts=INEXACT,
     numpy=wide(np.arctanh),
     hlo=_chlo("atanh"),
@@ -329,6 +355,7 @@ atanh = unary(
 sqrt = unary(
     "sqrt",
     doc="The square root; NaN below 0. StableHLO: sqrt.",
+    example=("print(lax.sqrt(jnp.array([4.0, 2.0, -1.0])).round(3))", "[2.    1.414   nan]"),
     accepts=INEXACT,
     numpy=wide(np.sqrt),
     hlo="sqrt",
@@ -339,6 +366,7 @@ sqrt = unary(
 rsqrt = unary(
     "rsqrt",
     doc="1 / sqrt(x); infinite at 0, NaN below. StableHLO: rsqrt.",
+    example=("lax.rsqrt(jnp.array([4.0, 0.0]))", "Array([0.5, inf], dtype=float32)"),
     accepts=INEXACT,
     numpy=wide(lambda x: 1 / np.sqrt(x)),
     hlo="rsqrt",
@@ -349,6 +377,7 @@ rsqrt = unary(
 cbrt = unary(
     "cbrt",
     doc="The cube root, of the sign of x. StableHLO: cbrt.",
+    example=("lax.cbrt(jnp.array([27.0, -8.0])).round(3)", "Array([ 3., -2.], dtype=float32)"),
     accepts=FLOAT,
     numpy=wide(np.cbrt),
     hlo="cbrt",
@@ -392,6 +421,9 @@ def pow(x: Any, y: Any) -> Any:
 
     A Python int y is a power by multiplication, exact for integer x. Otherwise x is inexact, and y
     has its dtype or is an integer array. pow(x, 0) is 1 for every x, with derivative 0.
+
+    >>> print(lax.pow(jnp.array([2, -3]), 3), lax.pow(jnp.array([4.0, 9.0]), 0.5))
+    [  8 -27] [2. 3.]
     """
     if isinstance(y, int) and not isinstance(y, bool):
         return integer_pow(x, y)
@@ -410,7 +442,11 @@ def reciprocal(x: Any) -> Any:
 
 
 class RoundingMethod(enum.Enum):
-    """Where `round` takes numbers half-way between two integers."""
+    """Where `round` takes numbers half-way between two integers.
+
+    >>> lax.round(2.5, lax.RoundingMethod.TO_NEAREST_EVEN)
+    Array(2., dtype=float32, weak_type=True)
+    """
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
@@ -422,7 +458,13 @@ _STEPS = [
 ]
 
 
-def _rounding(name: str, doc: str, numpy: Callable[..., Any], hlo: str) -> Elementwise:
+def _rounding(
+    name: str,
+    doc: str,
+    numpy: Callable[..., Any],
+    hlo: str,
+    example: tuple[str, str] | None = None,
+) -> Elementwise:
     return unary(
         name,
         doc=f"{doc}; the derivative is 0. StableHLO: {hlo}.",
@@ -430,11 +472,24 @@ def _rounding(name: str, doc: str, numpy: Callable[..., Any], hlo: str) -> Eleme
         numpy=wide(numpy),
         hlo=hlo,
         samples=_STEPS,
+        example=example,
     )
 
 
-floor = _rounding("floor", "The largest integer not above x, as a float", np.floor, "floor")
-ceil = _rounding("ceil", "The smallest integer not below x, as a float", np.ceil, "ceil")
+floor = _rounding(
+    "floor",
+    "The largest integer not above x, as a float",
+    np.floor,
+    "floor",
+    example=("lax.floor(jnp.array([1.5, -1.5]))", "Array([ 1., -2.], dtype=float32)"),
+)
+ceil = _rounding(
+    "ceil",
+    "The smallest integer not below x, as a float",
+    np.ceil,
+    "ceil",
+    example=("lax.ceil(jnp.array([1.5, -1.5]))", "Array([ 2., -1.], dtype=float32)"),
+)
 
 
 def _round_away(x: np.ndarray) -> np.ndarray:
@@ -457,7 +512,12 @@ round_even_p = _rounding(
 
 
 def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
-    """The nearest integer to each float of x, as a float. Raises ArgumentError."""
+    """The nearest integer to each float of x, as a float. Raises ArgumentError.
+
+    >>> x = jnp.array([0.5, 1.5, -2.5])
+    >>> print(lax.round(x), lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN))
+    [ 1.  2. -3.] [ 0.  2. -2.]
+    """
     if rounding_method is RoundingMethod.AWAY_FROM_ZERO:
         return round_away_p(x)
     if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
@@ -470,6 +530,7 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
 nextafter = binary(
     "nextafter",
     doc="The float next to x on the way to y. The derivative is that of x. CHLO: next_after.",
+    example=("print(lax.nextafter(jnp.float32(1.0), jnp.float32(2.0)))", "1.0000001"),
     accepts=FLOAT,
     numpy=np.nextafter,
     hlo=lambda b, x, y: b.chlo("next_after", (x, y), ArrayType(x.shape, x.dtype)),
@@ -490,6 +551,7 @@ def _real_dtype(dtype: Any, *_: Any) -> Any:
 real = unary(
     "real",
     doc="The real part of complex numbers. StableHLO: real.",
+    example=("lax.real(jnp.array([1 + 2j, 3j]))", "Array([1., 0.], dtype=float32)"),
     accepts=COMPLEX,
     numpy=np.real,
     hlo=lambda b, x: b.unary("real", x, dtypes.real_of(x.dtype)),
@@ -502,6 +564,7 @@ real = unary(
 imag = unary(
     "imag",
     doc="The imaginary part of complex numbers. StableHLO: imag.",
+    example=("lax.imag(jnp.array([1 + 2j, 3j]))", "Array([2., 3.], dtype=float32)"),
     accepts=COMPLEX,
     numpy=np.imag,
     hlo=lambda b, x: b.unary("imag", x, dtypes.real_of(x.dtype)),
@@ -517,6 +580,7 @@ _PARTS = frozenset({dtypes.float32, dtypes.float64})
 complex = binary(
     "complex",
     doc="x + i y from float32 or float64 parts. StableHLO: complex.",
+    example=("print(lax.complex(jnp.array([1.0, 0.0]), jnp.array([2.0, 3.0])))", "[1.+2.j 0.+3.j]"),
     accepts=_PARTS,
     numpy=lambda x, y: _join(x, y),
     hlo=lambda b, x, y: b.op("complex", (x, y), ArrayType(x.shape, dtypes.complex_of(x.dtype))),
@@ -554,7 +618,11 @@ conj_p = unary(
 
 
 def conj(x: Any) -> Any:
-    """The complex conjugate; a real x becomes complex."""
+    """The complex conjugate; a real x becomes complex.
+
+    >>> lax.conj(jnp.array([1 + 2j, 3j]))
+    Array([1.-2.j, 0.-3.j], dtype=complex64)
+    """
     have = type_of(x)
     if have.dtype in _PARTS:
         x = convert_element_type(x, dtypes.complex_of(have.dtype), have.weak_type)
@@ -575,6 +643,7 @@ abs = unary(
     doc="""The absolute value; of complex numbers the distance from 0. The smallest integer is kept:
     it has no positive counterpart. The derivative at 0 is 1, of complex numbers 0. StableHLO:
     abs.""",
+    example=("print(lax.abs(jnp.array([-1.5, 2.0])), lax.abs(3 + 4j))", "[1.5 2. ] 5.0"),
     accepts=INT | INEXACT,
     numpy=np.abs,
     hlo=lambda b, x: b.unary("abs", x, dtypes.real_of(x.dtype)),
@@ -612,6 +681,7 @@ def _sign_jvp(y: Any, x: Any, t: Any) -> Any:
 sign = unary(
     "sign",
     doc="-1, 0 or 1; NaN for NaN, -0 for -0; x / abs(x) for complex x, 0 for 0. StableHLO: sign.",
+    example=("print(lax.sign(jnp.array([-3.0, 0.0, 2.0, jnp.nan])))", "[-1.  0.  1. nan]"),
     accepts=NUMBER,
     numpy=_sign,
     hlo=_lower_sign,

@@ -28,6 +28,11 @@ class GatherScatterMode(enum.Enum):
 
     CLIP: the nearest window inside. FILL_OR_DROP: gather gives a fill value, scatter changes
     nothing. PROMISE_IN_BOUNDS: the caller promises that there are none. ONE_HOT: as FILL_OR_DROP.
+
+    >>> dims = lax.GatherDimensionNumbers((), (0,), (0,))
+    >>> x, where = jnp.array([5, 6, 7]), jnp.array([[1], [9]])
+    >>> lax.gather(x, where, dims, (1,), mode=lax.GatherScatterMode.CLIP)
+    Array([6, 7], dtype=int32)
     """
 
     CLIP = 0
@@ -70,6 +75,10 @@ class GatherDimensionNumbers(NamedTuple):
     start_index_map: the axis of the operand that each entry of an index vector addresses.
     operand_batching_dims, start_indices_batching_dims: axes of the operand and of the indices that
         run together.
+
+    >>> dims = lax.GatherDimensionNumbers((), (0,), (0,))  # one number for each index
+    >>> lax.gather(jnp.array([5, 6, 7]), jnp.array([[2], [0]]), dims, slice_sizes=(1,))
+    Array([7, 5], dtype=int32)
     """
 
     offset_dims: tuple[int, ...]
@@ -89,6 +98,10 @@ class ScatterDimensionNumbers(NamedTuple):
         addresses.
     operand_batching_dims, scatter_indices_batching_dims: axes of the operand and of the indices
         that run together.
+
+    >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))  # one number for each index
+    >>> lax.scatter(jnp.array([5, 6, 7]), jnp.array([[2], [0]]), jnp.array([1, 2]), dims)
+    Array([2, 6, 1], dtype=int32)
     """
 
     update_window_dims: Sequence[int]
@@ -454,6 +467,12 @@ def gather(
     or, by default, NaN, the smallest signed, the largest unsigned integer, True.
     unique_indices and indices_are_sorted are promises that let XLA do less.
     Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> x, rows = jnp.array([[1, 2], [3, 4], [5, 6]]), jnp.array([[2], [0]])
+    >>> dims = lax.GatherDimensionNumbers((1,), (0,), (0,))
+    >>> lax.gather(x, rows, dims, slice_sizes=(1, 2))
+    Array([[5, 6],
+           [1, 2]], dtype=int32)
     """
     dims = as_dimension_numbers(GatherDimensionNumbers, dimension_numbers, "gather")
     parsed = GatherScatterMode.from_any(mode)

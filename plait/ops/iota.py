@@ -48,12 +48,21 @@ iota_p = register(Iota())
 
 
 def iota(dtype: Any, size: int) -> Any:
-    """0, 1, ..., size - 1."""
+    """0, 1, ..., size - 1.
+
+    >>> lax.iota(jnp.float32, 4)
+    Array([0., 1., 2., 3.], dtype=float32)
+    """
     return broadcasted_iota(dtype, (size,), 0)
 
 
 def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
-    """An array of a shape whose elements are their positions along one axis."""
+    """An array of a shape whose elements are their positions along one axis.
+
+    >>> lax.broadcasted_iota(jnp.int32, (2, 3), 1)
+    Array([[0, 1, 2],
+           [0, 1, 2]], dtype=int32)
+    """
     shape = check_shape(shape, "broadcasted_iota")
     axis = normalise_axis(dimension, len(shape), "broadcasted_iota")
     dtype = dtypes.canonical(dtypes.as_dtype(dtype))
@@ -61,7 +70,12 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
 
 
 def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
-    """An array of a shape filled with a scalar (which may be traced), in its dtype or another."""
+    """An array of a shape filled with a scalar (which may be traced), in its dtype or another.
+
+    >>> lax.full((2, 3), 7)
+    Array([[7, 7, 7],
+           [7, 7, 7]], dtype=int32, weak_type=True)
+    """
     shape = check_shape(shape, "full")
     type_ = type_of(fill_value)
     if type_.shape:
@@ -73,7 +87,11 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
 
 
 def full_like(x: Any, fill_value: Any, dtype: Any = None, shape: Any = None) -> Any:
-    """An array like x, filled with a scalar; dtype and shape replace those of x."""
+    """An array like x, filled with a scalar; dtype and shape replace those of x.
+
+    >>> lax.full_like(jnp.zeros(3), 7)
+    Array([7., 7., 7.], dtype=float32)
+    """
     type_ = type_of(x)
     shape = type_.shape if shape is None else check_shape(shape, "full_like")
     weak = dtype is None and type_.weak_type

@@ -280,6 +280,9 @@ def _reduction(op: _Reduction, x: Any, axes: Any) -> Any:
 def reduce_max(operand: Any, axes: Sequence[int] | None) -> Any:
     """Largest element along axes, which leave the shape. Any NaN makes NaN; nothing makes -inf, or
     the least integer. Elements that tie share the derivative equally.
+
+    >>> lax.reduce_max(jnp.array([[1.0, 5.0], [3.0, jnp.nan]]), (1,))
+    Array([ 5., nan], dtype=float32)
     """
     return _reduction(reduce_max_p, operand, axes)
 
@@ -287,27 +290,46 @@ def reduce_max(operand: Any, axes: Sequence[int] | None) -> Any:
 def reduce_min(operand: Any, axes: Sequence[int] | None) -> Any:
     """Smallest element along axes, which leave the shape. Any NaN makes NaN; nothing makes inf, or
     the greatest integer. Elements that tie share the derivative equally.
+
+    >>> lax.reduce_min(jnp.array([[1.0, 5.0], [3.0, jnp.nan]]), (1,))
+    Array([ 1., nan], dtype=float32)
     """
     return _reduction(reduce_min_p, operand, axes)
 
 
 def reduce_prod(operand: Any, axes: Sequence[int] | None) -> Any:
-    """Product along axes, which leave the shape. Dtype unchanged."""
+    """Product along axes, which leave the shape. Dtype unchanged.
+
+    >>> lax.reduce_prod(jnp.array([[1, 2], [3, 4]]), (1,))
+    Array([ 2, 12], dtype=int32)
+    """
     return _reduction(reduce_prod_p, operand, axes)
 
 
 def reduce_and(operand: Any, axes: Sequence[int] | None) -> Any:
-    """Bitwise and, along axes, of booleans or integers."""
+    """Bitwise and, along axes, of booleans or integers.
+
+    >>> lax.reduce_and(jnp.array([[True, False], [True, True]]), (1,))
+    Array([False,  True], dtype=bool)
+    """
     return _reduction(reduce_and_p, operand, axes)
 
 
 def reduce_or(operand: Any, axes: Sequence[int] | None) -> Any:
-    """Bitwise or, along axes, of booleans or integers."""
+    """Bitwise or, along axes, of booleans or integers.
+
+    >>> lax.reduce_or(jnp.array([[True, False], [False, False]]), (1,))
+    Array([ True, False], dtype=bool)
+    """
     return _reduction(reduce_or_p, operand, axes)
 
 
 def reduce_xor(operand: Any, axes: Sequence[int] | None) -> Any:
-    """Bitwise exclusive or, along axes, of booleans or integers."""
+    """Bitwise exclusive or, along axes, of booleans or integers.
+
+    >>> lax.reduce_xor(jnp.array([5, 3, 5]), (0,))
+    Array(3, dtype=int32)
+    """
     return _reduction(reduce_xor_p, operand, axes)
 
 
@@ -383,6 +405,9 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
     """The first position of the largest element along an axis (of the first NaN, if there is one).
 
     The result has the integer dtype index_dtype. Raises: ShapeError for an axis without elements.
+
+    >>> lax.argmax(jnp.array([1.0, 5.0, 5.0]), 0, jnp.int32)
+    Array(1, dtype=int32)
     """
     return _arg(argmax_p, operand, axis, index_dtype)
 
@@ -391,6 +416,9 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     """The first position of the smallest element along an axis (of the first NaN, if there is one).
 
     The result has the integer dtype index_dtype. Raises: ShapeError for an axis without elements.
+
+    >>> lax.argmin(jnp.array([3.0, 1.0, 1.0]), 0, jnp.int32)
+    Array(1, dtype=int32)
     """
     return _arg(argmin_p, operand, axis, index_dtype)
 
@@ -656,6 +684,9 @@ def reduce(
     computation(a, b), on trees of scalars, must be associative and commutative, and
     computation(init, a) must be a. Derivatives go through the computation.
     Raises: ShapeError, DtypeError or ArgumentError if these do not fit together.
+
+    >>> lax.reduce(jnp.array([[1, 2], [3, 4]]), 1, lax.mul, (0, 1))
+    Array(24, dtype=int32)
     """
     xs, inits, program, rebuild = flat_computation(computation, operands, init_values, "reduce")
     axes = tuple(sorted(normalise_axes(dimensions, type_of(xs[0]).ndim, "reduce")))

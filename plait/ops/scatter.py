@@ -475,7 +475,9 @@ def _scatter(
     )
 
 
-def _public(op: Scatter, name: str, effect: str, more: str = "") -> Callable[..., Any]:
+def _public(
+    op: Scatter, name: str, effect: str, example: tuple[str, str], more: str = ""
+) -> Callable[..., Any]:
     def scatter_function(
         operand: Any,
         scatter_indices: Any,
@@ -503,6 +505,10 @@ def _public(op: Scatter, name: str, effect: str, more: str = "") -> Callable[...
     Shapes: scatter_indices [*rows, k] holds one index vector a row; updates have the rows' axes
     and, at update_window_dims, those of a window. Modes: see GatherScatterMode; None drops windows
     that do not lie inside. {more}Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> {example[0]}
+    {example[1]}
     """
     return scatter_function
 
@@ -511,20 +517,57 @@ scatter = _public(
     scatter_p,
     "scatter",
     "Operand with windows at indices replaced by updates.",
+    (
+        "lax.scatter(jnp.zeros(4), jnp.array([[1], [3]]), jnp.array([5.0, 7.0]), dims)",
+        "Array([0., 5., 0., 7.], dtype=float32)",
+    ),
     "Which of several updates of one element stays is not defined on GPUs; on CPU it is the last. ",
 )
-scatter_add = _public(scatter_add_p, "scatter_add", "Operand with updates added at indices.")
-scatter_mul = _public(scatter_mul_p, "scatter_mul", "Operand multiplied by updates at indices.")
+scatter_add = _public(
+    scatter_add_p,
+    "scatter_add",
+    "Operand with updates added at indices.",
+    (
+        "lax.scatter_add(jnp.zeros(4), jnp.array([[1], [1]]), jnp.array([5.0, 7.0]), dims)",
+        "Array([ 0., 12.,  0.,  0.], dtype=float32)",
+    ),
+)
+scatter_mul = _public(
+    scatter_mul_p,
+    "scatter_mul",
+    "Operand multiplied by updates at indices.",
+    (
+        "lax.scatter_mul(jnp.ones(4), jnp.array([[1], [1]]), jnp.array([5.0, 7.0]), dims)",
+        "Array([ 1., 35.,  1.,  1.], dtype=float32)",
+    ),
+)
 scatter_min = _public(
-    scatter_min_p, "scatter_min", "Operand with the smaller of it and the updates at indices."
+    scatter_min_p,
+    "scatter_min",
+    "Operand with the smaller of it and the updates at indices.",
+    (
+        "lax.scatter_min(jnp.zeros(4), jnp.array([[1], [3]]), jnp.array([-5.0, 7.0]), dims)",
+        "Array([ 0., -5.,  0.,  0.], dtype=float32)",
+    ),
 )
 scatter_max = _public(
-    scatter_max_p, "scatter_max", "Operand with the larger of it and the updates at indices."
+    scatter_max_p,
+    "scatter_max",
+    "Operand with the larger of it and the updates at indices.",
+    (
+        "lax.scatter_max(jnp.zeros(4), jnp.array([[1], [3]]), jnp.array([-5.0, 7.0]), dims)",
+        "Array([0., 0., 0., 7.], dtype=float32)",
+    ),
 )
 
 
 def scatter_sub(operand: Any, scatter_indices: Any, updates: Any, *args: Any, **kwargs: Any) -> Any:
-    """Operand with updates subtracted at indices; arguments as for scatter_add."""
+    """Operand with updates subtracted at indices; arguments as for scatter_add.
+
+    >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> lax.scatter_sub(jnp.zeros(4), jnp.array([[1], [1]]), jnp.array([5.0, 7.0]), dims)
+    Array([  0., -12.,   0.,   0.], dtype=float32)
+    """
     return scatter_add(operand, scatter_indices, neg(updates), *args, **kwargs)
 
 
@@ -543,6 +586,11 @@ def scatter_apply(
 
     update_shape is the shape that updates would have. An element that is reached twice has func
     applied twice. Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
+    >>> x, where = jnp.arange(4.0), jnp.array([[1], [3]])
+    >>> lax.scatter_apply(x, where, lambda v: v * 10, dims, update_shape=(2,))
+    Array([ 0., 10.,  2., 30.], dtype=float32)
     """
     type_ = type_of(operand)
     scalar = ArrayType((), type_.dtype)

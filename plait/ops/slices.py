@@ -105,7 +105,11 @@ def slice(  # lax's name
     limit_indices: Sequence[int],
     strides: Sequence[int] | None = None,
 ) -> Any:
-    """Take operand[start:limit:stride] along every axis; no negative indices. Raises ShapeError."""
+    """Take operand[start:limit:stride] along every axis; no negative indices. Raises ShapeError.
+
+    >>> lax.slice(jnp.arange(10), (1,), (8,), (3,))
+    Array([1, 4, 7], dtype=int32)
+    """
     shape = type_of(operand).shape
     starts = ints(start_indices, "slice", "start_indices")
     limits = ints(limit_indices, "slice", "limit_indices")
@@ -218,6 +222,9 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     padding_config has (low, high, interior) for each axis: how many values come before the first
     element, after the last, and between any two; negative low and high take elements away.
     Raises ShapeError, DtypeError.
+
+    >>> lax.pad(jnp.array([1, 2, 3]), 0, [(1, 2, 1)])
+    Array([0, 1, 0, 2, 0, 3, 0, 0], dtype=int32)
     """
     padding = tuple(ints(triple, "pad", "padding_config") for triple in padding_config)
     if any(len(triple) != 3 for triple in padding):
@@ -288,7 +295,11 @@ concatenate_p = register(Concatenate())
 
 
 def concatenate(operands: Sequence[Any], dimension: int) -> Any:
-    """The operands one after the other along an axis. Raises ShapeError, DtypeError."""
+    """The operands one after the other along an axis. Raises ShapeError, DtypeError.
+
+    >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
+    Array([1, 2, 3], dtype=int32)
+    """
     xs = tuple(operands)
     if not xs:
         raise ArgumentError("needs at least one array", op="concatenate")
@@ -337,7 +348,11 @@ split_p = register(Split())
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> list[Any]:
-    """Consecutive pieces of operand of the given sizes, which add up to that of the axis."""
+    """Consecutive pieces of operand of the given sizes, which add up to that of the axis.
+
+    >>> lax.split(jnp.arange(5), (2, 3))
+    [Array([0, 1], dtype=int32), Array([2, 3, 4], dtype=int32)]
+    """
     axis = normalise_axis(axis, type_of(operand).ndim, "split")
     return list(split_p.bind(operand, sizes=ints(sizes, "split", "sizes"), axis=axis))
 
@@ -355,6 +370,10 @@ def slice_in_dim(
     """Take operand[start_index:limit_index:stride] along one axis.
 
     Negative indices count from the end, None stands for an end of the axis. Raises ShapeError.
+
+    >>> lax.slice_in_dim(jnp.array([[1, 2, 3], [4, 5, 6]]), 1, None, axis=1)
+    Array([[2, 3],
+           [5, 6]], dtype=int32)
     """
     shape = type_of(operand).shape
     axis = normalise_axis(axis, len(shape), "slice_in_dim")
@@ -372,6 +391,9 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     """Take operand[index] along an axis, which stays with size 1 if keepdims.
 
     Raises OutOfRangeError.
+
+    >>> lax.index_in_dim(jnp.array([[1, 2], [3, 4]]), -1, keepdims=False)
+    Array([3, 4], dtype=int32)
     """
     shape = type_of(operand).shape
     axis = normalise_axis(axis, len(shape), "index_in_dim")
@@ -388,7 +410,13 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
-    """Repeat operand along new axes of the given sizes, which come first."""
+    """Repeat operand along new axes of the given sizes, which come first.
+
+    >>> lax.broadcast(jnp.array([1, 2]), (3,))
+    Array([[1, 2],
+           [1, 2],
+           [1, 2]], dtype=int32)
+    """
     shape = type_of(operand).shape
     sizes = check_shape(sizes, "broadcast")
     dims = tuple(range(len(sizes), len(sizes) + len(shape)))
@@ -396,7 +424,11 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Any:
 
 
 def squeeze(array: Any, dimensions: Sequence[int] | int | None = None) -> Any:
-    """Take away axes of size 1: those named, or all with None. Raises ShapeError."""
+    """Take away axes of size 1: those named, or all with None. Raises ShapeError.
+
+    >>> lax.squeeze(jnp.zeros((1, 3, 1)), (0,)).shape
+    (3, 1)
+    """
     type_ = type_of(array)
     if dimensions is None:
         dimensions = tuple(k for k, n in enumerate(type_.shape) if n == 1)
@@ -409,7 +441,12 @@ def squeeze(array: Any, dimensions: Sequence[int] | int | None = None) -> Any:
 
 
 def tile(operand: Any, reps: Sequence[int]) -> Any:
-    """Repeat operand reps[k] times, block after block, along axis k. Raises ShapeError."""
+    """Repeat operand reps[k] times, block after block, along axis k. Raises ShapeError.
+
+    >>> lax.tile(jnp.array([[1, 2]]), (2, 2))
+    Array([[1, 2, 1, 2],
+           [1, 2, 1, 2]], dtype=int32)
+    """
     shape = type_of(operand).shape
     reps = check_shape(reps, "tile")
     if len(reps) != len(shape):
@@ -422,7 +459,11 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
 
 
 def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = None) -> Any:
-    """Make one axis of the axes start_dimension..stop_dimension-1. Raises ArgumentError."""
+    """Make one axis of the axes start_dimension..stop_dimension-1. Raises ArgumentError.
+
+    >>> lax.collapse(jnp.zeros((2, 3, 4)), 0, 2).shape
+    (6, 4)
+    """
     shape = type_of(operand).shape
     first, last, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
     if last < first:

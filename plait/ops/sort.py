@@ -362,6 +362,11 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     numbers are ordered by their real, then by their imaginary parts, False comes before True.
     is_stable keeps the order of equal elements (on CPU it is kept in any case).
     Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> lax.sort(jnp.array([3.0, jnp.nan, 1.0]))
+    Array([ 1.,  3., nan], dtype=float32)
+    >>> lax.sort((jnp.array([1, 0, 1]), jnp.array([5, 7, 3])), num_keys=2)
+    (Array([0, 1, 1], dtype=int32), Array([7, 3, 5], dtype=int32))
     """
     several = isinstance(operand, Sequence) and not isinstance(operand, str)
     xs = tuple(operand) if several else (operand,)
@@ -375,7 +380,11 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
 
 
 def sort_key_val(keys: Any, values: Any, dimension: int = -1, is_stable: bool = True) -> Any:
-    """(keys, values) sorted by the keys along an axis."""
+    """(keys, values) sorted by the keys along an axis.
+
+    >>> lax.sort_key_val(jnp.array([3, 1, 2]), jnp.array([0, 1, 2]))
+    (Array([1, 2, 3], dtype=int32), Array([1, 2, 0], dtype=int32))
+    """
     return sort((keys, values), dimension=dimension, is_stable=is_stable)
 
 
@@ -475,6 +484,9 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     Shapes: the axis has size k in both. Positions are int32; among equal elements the first ones
     come first; positive NaN is the largest. Derivative: that of picking these elements.
     Raises: ShapeError, DtypeError, ArgumentError if k is larger than the axis.
+
+    >>> lax.top_k(jnp.array([1.0, 5.0, 3.0, 5.0]), 2)
+    [Array([5., 5.], dtype=float32), Array([1, 3], dtype=int32)]
     """
     ndim = type_of(operand).ndim
     axis = normalise_axis(axis, ndim, "top_k")
@@ -493,6 +505,9 @@ def approx_max_k(
     """[values, positions] of the k largest elements, as top_k finds them: exactly.
 
     The other arguments allow an implementation to miss some; this one never does.
+
+    >>> lax.approx_max_k(jnp.array([1.0, 5.0, 3.0]), 2)
+    [Array([5., 3.], dtype=float32), Array([1, 2], dtype=int32)]
     """
     return top_k(operand, k, axis=reduction_dimension)
 
@@ -505,7 +520,11 @@ def approx_min_k(
     reduction_input_size_override: int = -1,
     aggregate_to_topk: bool = True,
 ) -> list[Any]:
-    """[values, positions] of the k smallest elements, smallest first; see approx_max_k."""
+    """[values, positions] of the k smallest elements, smallest first; see approx_max_k.
+
+    >>> lax.approx_min_k(jnp.array([1.0, 5.0, 3.0]), 2)
+    [Array([1., 3.], dtype=float32), Array([0, 2], dtype=int32)]
+    """
     values, order = top_k(neg(operand), k, axis=reduction_dimension)
     return [neg(values), order]
 

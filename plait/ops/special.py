@@ -73,6 +73,7 @@ _2_OVER_ROOT_PI = 2.0 / math.sqrt(math.pi)
 erf = unary(
     "erf",
     doc="The error function, 2/√π times the integral of exp(-t²) from 0 to x. CHLO: erf.",
+    example=("print(lax.erf(jnp.array([0.0, 0.5, 1.0])).round(3))", "[0.    0.52  0.843]"),
     accepts=FLOAT,
     numpy=_by_number(math.erf),
     hlo=_chlo("erf"),
@@ -83,6 +84,7 @@ erf = unary(
 erfc = unary(
     "erfc",
     doc="1 - erf(x), exact where it is small. CHLO: erfc.",
+    example=("print(lax.erfc(jnp.array([0.0, 0.5, 1.0])).round(3))", "[1.    0.48  0.157]"),
     accepts=FLOAT,
     numpy=_by_number(math.erfc),
     hlo=_chlo("erfc"),
@@ -113,6 +115,7 @@ def _erf_inv(y: float) -> float:
 erf_inv = unary(
     "erf_inv",
     doc="The x whose erf is given; infinite at -1 and 1, NaN outside. CHLO: erf_inv.",
+    example=("print(lax.erf_inv(jnp.array([0.0, 0.5, 1.0])).round(3))", "[0.    0.477   inf]"),
     accepts=FLOAT,
     numpy=_by_number(_erf_inv),
     hlo=_chlo("erf_inv"),
@@ -125,6 +128,7 @@ erf_inv = unary(
 lgamma = unary(
     "lgamma",
     doc="log |Γ(x)|; infinite at 0, -1, -2, ... CHLO: lgamma.",
+    example=("print(lax.lgamma(jnp.array([0.5, 1.0, 5.0])).round(3))", "[0.572 0.    3.178]"),
     accepts=FLOAT,
     numpy=wide(_numpy.lgamma),
     hlo=_chlo("lgamma"),
@@ -136,6 +140,7 @@ lgamma = unary(
 digamma = unary(
     "digamma",
     doc="The derivative of lgamma. CHLO: digamma.",
+    example=("print(lax.digamma(jnp.array([0.5, 1.0, 5.0])).round(3))", "[-1.964 -0.577  1.506]"),
     accepts=FLOAT,
     numpy=wide(_numpy.digamma),
     hlo=_chlo("digamma"),
@@ -183,6 +188,7 @@ def _zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
 zeta = binary(
     "zeta",
     doc="The Hurwitz zeta function, Σ (y + n)^-x over n = 0, 1, ...; NaN for x < 1. CHLO: zeta.",
+    example=("print(lax.zeta(jnp.array([2.0, 4.0]), 1.0).round(3))", "[1.645 1.082]"),
     accepts=FLOAT,
     numpy=wide(_zeta),
     hlo=_chlo("zeta"),
@@ -206,6 +212,7 @@ polygamma = binary(
     "polygamma",
     doc="""The derivative of digamma of order x at y; x holds whole numbers from 0 on, as floats,
     and gives NaN elsewhere. CHLO: polygamma.""",
+    example=("print(lax.polygamma(jnp.array([0.0, 1.0]), 1.0).round(3))", "[-0.577  1.645]"),
     accepts=FLOAT,
     numpy=wide(_polygamma),
     hlo=_chlo("polygamma"),
@@ -385,6 +392,7 @@ igamma = binary(
     "igamma",
     doc="""The regularised lower incomplete gamma function P(x, y): the chance that a gamma variable
     of shape x is below y.""",
+    example=("print(lax.igamma(1.0, jnp.array([0.5, 1.0, 2.0])).round(3))", "[0.393 0.632 0.865]"),
     accepts=FLOAT,
     **_formula(_igamma),
     jvp=(
@@ -397,6 +405,7 @@ igamma = binary(
 igammac = binary(
     "igammac",
     doc="The regularised upper incomplete gamma function: 1 - igamma(x, y), exact where small.",
+    example=("print(lax.igammac(1.0, jnp.array([0.5, 1.0, 2.0])).round(3))", "[0.607 0.368 0.135]"),
     accepts=FLOAT,
     **_formula(_igammac),
     jvp=(
@@ -409,6 +418,10 @@ igammac = binary(
 igamma_grad_a = binary(
     "igamma_grad_a",
     doc="The derivative of igamma(x, y) with respect to its shape x.",
+    example=(
+        "lax.igamma_grad_a(1.0, jnp.array([0.5, 1.0, 2.0])).round(3)",
+        "Array([-0.489, -0.432, -0.221], dtype=float32)",
+    ),
     accepts=FLOAT,
     **_formula(_igamma_grad_a),
     jvp=(_no_derivative("igamma_grad_a", "x"), _no_derivative("igamma_grad_a", "y")),
@@ -418,6 +431,10 @@ igamma_grad_a = binary(
 random_gamma_grad = binary(
     "random_gamma_grad",
     doc="The derivative of a sample y of the gamma distribution with respect to its shape x.",
+    example=(
+        "lax.random_gamma_grad(1.0, jnp.array([0.5, 1.0, 2.0])).round(3)",
+        "Array([0.807, 1.174, 1.632], dtype=float32)",
+    ),
     accepts=FLOAT,
     **_formula(_random_gamma_grad),
     jvp=(_no_derivative("random_gamma_grad", "x"), _no_derivative("random_gamma_grad", "y")),
@@ -503,6 +520,10 @@ betainc = register(
         "regularized_incomplete_beta",
         doc="""The regularised incomplete beta function: the chance that a beta variable of shapes a
         and b is below x.""",
+        example=(
+            "lax.betainc(2.0, 3.0, jnp.array([0.0, 0.5, 1.0])).round(3)",
+            "Array([0.   , 0.688, 1.   ], dtype=float32)",
+        ),
         operands=("a", "b", "x"),
         accepts=FLOAT,
         **_formula(_betainc),
@@ -664,6 +685,7 @@ def _bessel_i1e(m: Any, x: Any) -> Any:
 bessel_i0e = unary(
     "bessel_i0e",
     doc="exp(-|x|) I0(x), with the modified Bessel function of order 0.",
+    example=("print(lax.bessel_i0e(jnp.array([0.0, 1.0])).round(3))", "[1.    0.466]"),
     accepts=FLOAT,
     **_formula(_bessel_i0e),
     jvp=lambda y, x, t: mul(t, sub(bessel_i1e(x), mul(sign(x), y))),
@@ -681,6 +703,7 @@ def _bessel_i1e_slope(y: Any, x: Any, t: Any) -> Any:
 bessel_i1e = unary(
     "bessel_i1e",
     doc="exp(-|x|) I1(x), with the modified Bessel function of order 1.",
+    example=("print(lax.bessel_i1e(jnp.array([0.0, 1.0])).round(3))", "[0.    0.208]"),
     accepts=FLOAT,
     **_formula(_bessel_i1e),
     jvp=_bessel_i1e_slope,

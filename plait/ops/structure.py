@@ -14,6 +14,9 @@ def transpose(operand: Any, permutation: Sequence[int]) -> Any:
     """operand with its axes in another order: axis k of the result is axis permutation[k].
 
     Raises: ShapeError unless permutation names each axis once.
+
+    >>> lax.transpose(jnp.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
     """
     return ops.permute(operand, permutation)
 
@@ -23,6 +26,11 @@ def reshape(
 ) -> Any:
     """operand in another shape with as many elements, row-major, after reading its axes in the
     order `dimensions` if given. Raises ShapeError.
+
+    >>> lax.reshape(jnp.arange(6), (3, 2))
+    Array([[0, 1],
+           [2, 3],
+           [4, 5]], dtype=int32)
     """
     if dimensions is not None:
         operand = ops.permute(operand, dimensions)
@@ -30,12 +38,20 @@ def reshape(
 
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Any:
-    """Sum of operand over axes; dtype unchanged. Raises for axes out of range."""
+    """Sum of operand over axes; dtype unchanged. Raises for axes out of range.
+
+    >>> lax.reduce_sum(jnp.array([[1, 2], [3, 4]]), (0,))
+    Array([4, 6], dtype=int32)
+    """
     return ops.reduce_sum(operand, ops.normalise_axes(axes, type_of(operand).ndim, "reduce_sum"))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
-    """The shape that arrays of several shapes broadcast to. Raises ShapeError if they do not."""
+    """The shape that arrays of several shapes broadcast to. Raises ShapeError if they do not.
+
+    >>> lax.broadcast_shapes((3, 1), (4,), ())
+    (3, 4)
+    """
     plain = [ops.check_shape(s, "broadcast_shapes") for s in shapes]
     rank = max((len(s) for s in plain), default=0)
     out = []
@@ -52,7 +68,11 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
-    """x with axes of size 1 in front, up to a rank. Raises ArgumentError if it has more."""
+    """x with axes of size 1 in front, up to a rank. Raises ArgumentError if it has more.
+
+    >>> lax.broadcast_to_rank(jnp.zeros((3, 4)), 4).shape
+    (1, 1, 3, 4)
+    """
     have = type_of(x).ndim
     if have > rank:
         raise ArgumentError("x has a higher rank", op="broadcast_to_rank", x=x, rank=rank)

@@ -442,6 +442,11 @@ def reduce_window(
     and minima (from add, max, min) are recognised. Derivatives go through any computation; of a
     maximum, to the first element that attains it.
     Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> lax.reduce_window(jnp.array([1, 5, 2, 7]), 0, lax.add, (2,), (2,))
+    Array([6, 9], dtype=int32)
+    >>> lax.reduce_window(jnp.array([1.0, 5.0, 2.0]), -jnp.inf, lax.max, (2,), padding="SAME")
+    Array([5., 5., 2.], dtype=float32)
     """
     op = "reduce_window"
     xs, inits, program, rebuild = flat_computation(computation, operand, init_value, op)
@@ -489,7 +494,11 @@ def reduce_window_shape_tuple(
     base_dilation: Sequence[int] | None = None,
     window_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
-    """The shape that reduce_window gives for an operand of a shape."""
+    """The shape that reduce_window gives for an operand of a shape.
+
+    >>> lax.reduce_window_shape_tuple((1, 8), (1, 2), (1, 2), "VALID")
+    (1, 4)
+    """
     window = make_window(
         operand_shape,
         window_dimensions,

@@ -147,6 +147,9 @@ def padtype_to_pads(
 
     SAME gives as many windows as the stride goes into the axis, rounded up, with the odd element
     after the axis (SAME_LOWER: before it). window_shape is the dilated one. Raises ArgumentError.
+
+    >>> lax.padtype_to_pads((5,), (2,), (2,), "SAME")
+    [(0, 1)]
     """
     kind = getattr(padding, "name", padding)
     kind = kind.upper() if isinstance(kind, str) else kind

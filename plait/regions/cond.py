@@ -256,6 +256,9 @@ def cond(
     functions return trees of one structure and of equal types. Under vmap with a mapped pred both
     run, and their results are selected. Derivatives: of the branch taken. `linear` is ignored.
     Raises: ArgumentTypeError, ShapeError, DtypeError naming the first leaf that differs.
+
+    >>> lax.cond(True, lambda x: x + 1, lambda x: x * 0, 4.0)
+    Array(5., dtype=float32, weak_type=True)
     """
     op = "cond"
     if len(operands) == 2 and not callable(true_fun) and _is_function(false_fun, operands[1]):
@@ -310,6 +313,9 @@ def switch(
 
     Shapes: index is an integer scalar. Otherwise like cond. Raises: ArgumentError without branches;
     ArgumentTypeError, ShapeError, DtypeError.
+
+    >>> lax.switch(1, [lambda x: x, lambda x: x * 10], 4.0)
+    Array(40., dtype=float32, weak_type=True)
     """
     op = "switch"
     if operand is not _ABSENT:

@@ -56,6 +56,9 @@ def stop_gradient(x: Any) -> Any:
     """x, a tree of arrays, as a constant to all derivatives.
 
     Leaves that have no derivative anyway, integers and things that are no arrays, pass unchanged.
+
+    >>> plait.grad(lambda x: x * lax.stop_gradient(x))(3.0)
+    Array(3., dtype=float32, weak_type=True)
     """
     return tree_map(
         lambda leaf: (
@@ -71,6 +74,12 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     pull(ct) gives the cotangents of the arguments: a tuple, or the cotangent itself for a function
     of one argument. It may use what fun computed, but not look at the value of ct.
     Raises: ArgumentTypeError.
+
+    >>> @plait.custom_gradient
+    ... def clipped(x):
+    ...     return x * x, lambda ct: jnp.clip(ct * 2 * x, -1.0, 1.0)
+    >>> plait.grad(clipped)(5.0)
+    Array(1., dtype=float32, weak_type=True)
     """
     check_function(fun, "custom_gradient", "the first argument")
 

@@ -122,6 +122,9 @@ def while_loop(
     Shapes: val is a tree whose structure and types stay the same; cond_fun gives one bool. Under
     vmap rows whose condition is false keep their values. Derivative: forward mode only.
     Raises: ArgumentTypeError, ShapeError, DtypeError naming the first leaf that changes.
+
+    >>> lax.while_loop(lambda v: v < 100, lambda v: v * 2, 3)
+    Array(192, dtype=int32, weak_type=True)
     """
     op = "while_loop"
     check_function(cond_fun, op, "cond_fun")
@@ -194,6 +197,10 @@ def scan(
     unroll: how many rounds one round of the compiled loop makes; True for all of them.
     Derivatives: forward and reverse; reverse mode keeps what each round needs.
     Raises: ArgumentTypeError, ShapeError, DtypeError, ArgumentError.
+
+    >>> total, sums = lax.scan(lambda c, x: (c + x, c + x), 0, jnp.array([1, 2, 3]))
+    >>> print(total, sums)
+    6 [1 3 6]
     """
     op = "scan"
     check_function(f, op, "f")
@@ -302,6 +309,9 @@ def fori_loop(
     Derivatives: with bounds that are known (Python ints) forward and reverse, else forward only.
     unroll: as for scan, for known bounds only.
     Raises: ArgumentTypeError, ShapeError, DtypeError, ArgumentError.
+
+    >>> lax.fori_loop(0, 5, lambda i, v: v + i, 0)
+    Array(10, dtype=int32, weak_type=True)
     """
     op = "fori_loop"
     check_function(body_fun, op, "body_fun")
@@ -391,6 +401,9 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 
     Shapes: xs is a tree of arrays [n, ...]; so is the result. With batch_size, f is vmapped over
     that many rows, and over the rest at the end. Raises: as scan.
+
+    >>> lax.map(lambda row: row.sum(), jnp.array([[1, 2], [3, 4]]))
+    Array([3, 7], dtype=int32)
     """
     op = "map"
     check_function(f, op, "f")
@@ -463,6 +476,9 @@ def associative_scan(
     Shapes: elems is a tree of arrays whose sizes along axis are equal; so is the result.
     Source: the odd-even recursion of Blelloch, "Prefix sums and their applications" (1990).
     Raises: ArgumentTypeError; ShapeError for sizes that differ.
+
+    >>> lax.associative_scan(jnp.maximum, jnp.array([1, 3, 2, 5]))
+    Array([1, 3, 3, 5], dtype=int32)
     """
     op = "associative_scan"
     check_function(fn, op, "fn")

@@ -147,6 +147,11 @@ def test_round(decimals):
         check("round", x, decimals, result=x.dtype)
 
 
+def test_rounded_numbers_print_as_in_numpy():
+    x = np.random.default_rng(0).normal(scale=100, size=1000).astype(np.float32)
+    np.testing.assert_array_equal(jnp.round(x, 3), np.round(x, 3))
+
+
 def test_round_keeps_numbers_too_large_for_their_decimals():
     assert float(jnp.round(np.float32(1e38), 5)) == np.float32(1e38)
 
