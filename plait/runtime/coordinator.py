@@ -2,8 +2,8 @@
 
 XLA ends a process whose coordination service disappears, so the service must not live in one of the
 processes that compute. Beside it the coordinator keeps a connection to every process: it admits
-them, and tells all of them at once who was lost, who has ended, and when two of them run different
-programs. It ends when the last connection does.
+them, lets them start programs together, and tells all of them at once who was lost or has ended.
+It ends when the last connection does.
 """
 
 from __future__ import annotations
@@ -200,14 +200,15 @@ class Coordinator:
         self._tell(ready=port)
 
     def _compare(self, index: int, message: dict[str, Any]) -> None:
-        """Note a launch; tell everybody if another process launched something else instead."""
+        """Note a launch. When all have announced it, tell them to go, or that they disagree."""
         number, mine = message["launch"], (message["program"], message["name"])
         row = self.launches.setdefault(number, {})
         row[index] = mine
         if len({program for program, _ in row.values()}) > 1:
             self._tell(differ=number, programs={k: name for k, (_, name) in row.items()})
-        if len(row) == self.count:
+        elif len(row) == self.count:
             del self.launches[number]
+            self._tell(go=number)
 
     def _lose(self, member: _Member, why: str) -> None:
         index = member.index

@@ -1,10 +1,11 @@
 """The other processes of a computation, as this one sees them.
 
 `Session` is this process's connection to the coordinator (coordinator.py), a small process that
-knows who is alive and what each runs. Programs that several processes run together are launched
-here, by a thread, while the caller waits for whatever comes first: the end of the program, or word
-that it cannot end, because a process is gone or runs another program. The thread may then be stuck
-in XLA for as long as XLA waits; the caller is not.
+knows who is alive and what each runs. A program that several processes run together is announced
+there, and starts when all have announced it: XLA would end a process that receives another
+program's numbers. A thread launches it, while the caller waits for whatever comes first: its end,
+or word that a process is gone. The thread may then be stuck for as long as XLA waits; the caller is
+not.
 """
 
 from __future__ import annotations
@@ -73,7 +74,7 @@ class _Task:
     def __init__(self, work: Callable[[], Any], number: int):
         self.work, self.number = work, number
         self.over = threading.Event()  # it has ended, or there is no use in waiting
-        self.ended = False
+        self.started = self.ended = False
         self.result: Any = None
         self.error: BaseException | None = None
 
@@ -117,35 +118,33 @@ class Session:
         what the work raises.
         """
         with self._lock:
-            self._launches += 1
-            task = _Task(work, self._launches)
+            task = _Task(work, self._launches + 1)
             self._check(program.name, task.number)
+            self._launches += 1
+            self._open.append(task)
             self._send(launch=task.number, name=program.name, program=program.number)
-            self._start(task)
         return self._wait(task, program.name)
 
     def call(self, name: str, work: Callable[[], T]) -> T:
-        """Do work that waits for all other processes, without counting it as a launch."""
+        """Do work that waits for all other processes, without an announcement."""
         with self._lock:
             task = _Task(work, self._launches + 1)
             self._check(name, task.number)
+            self._open.append(task)
             self._start(task)
         return self._wait(task, name)
 
     def _start(self, task: _Task) -> None:
-        self._open.append(task)
+        task.started = True
         self._tasks.put(task)
 
     def _wait(self, task: _Task, name: str) -> Any:
-        try:
-            task.over.wait()
-        finally:
-            with self._lock:
-                if task in self._open:
-                    self._open.remove(task)
+        # If Ctrl-C ends the wait, the task goes on: the others count on it.
+        task.over.wait()
         if not task.ended:
-            for stop in self.abandoned:
-                stop()
+            if task.started:
+                for stop in self.abandoned:
+                    stop()
             raise self._problem(name)
         if task.error is None:
             return task.result
@@ -183,6 +182,9 @@ class Session:
                 task.result = task.work()
             except BaseException as error:
                 task.error = error
+            with self._lock:
+                if task in self._open:
+                    self._open.remove(task)
             task.ended = True
             task.over.set()
             del task
@@ -211,7 +213,12 @@ class Session:
             self._send(beat=1)
 
     def _hear(self, message: dict[str, Any]) -> None:
-        if "lost" in message:
+        if "go" in message:
+            with self._lock:
+                tasks = [task for task in self._open if task.number == message["go"]]
+            for task in tasks:
+                self._start(task)
+        elif "lost" in message:
             self._set_trouble(_lost(message["lost"], message["why"]))
         elif "ended" in message:
             with self._lock:
@@ -230,8 +237,8 @@ class Session:
         if self._trouble is None:
             self._trouble = trouble
             self._troubled.set()
-        for task in list(self._open):
-            task.over.set()
+        while self._open:
+            self._open.pop().over.set()
 
     # --- the end
 

@@ -118,9 +118,8 @@ def shutdown() -> None:
         return
     _initialized_at.clear()
     if (session := peers.current()) is not None:
-        if not session.has_trouble:
-            with contextlib.suppress(xla.XlaError):  # the service may be gone: nothing to leave
-                session.xla.shutdown()
+        with contextlib.suppress(xla.XlaError):  # the service may be gone: nothing to leave
+            session.xla.shutdown()
         session.leave()
         peers.session.clear()
     for child in _child:
