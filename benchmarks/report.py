@@ -44,9 +44,9 @@ def terminal_table(comparisons, caption=None):
     table = Table(title="plait and JAX, in turn", caption=caption)
     for head in HEADS:
         if head == "workload":
-            table.add_column(head, no_wrap=True)
+            table.add_column(head, overflow="fold")
         else:
-            table.add_column(head, justify="right")
+            table.add_column(head, justify="right", no_wrap=True)
     group = None
     for comparison in comparisons:
         if group not in (None, comparison.workload.group):
