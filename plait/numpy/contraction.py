@@ -17,6 +17,7 @@ from plait.numpy.promotion import (
     axes_in,
     axis_in,
     broadcast_shapes,
+    out_is_none,
     promote_dtypes,
     to_dtype,
     to_inexact,
@@ -185,7 +186,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """a[i] * b[j] of the flattened arrays, as a matrix."""
-    ufuncs.out_is_none("outer", out)
+    out_is_none("outer", out)
     a, b = promote_dtypes("outer", (a, b))
     return ufuncs.multiply(ops.reshape(a, (a.size, 1)), ops.reshape(b, (1, b.size)))
 
@@ -280,7 +281,7 @@ def trace(
     from plait.numpy.pieces import diagonal
     from plait.numpy.reduction import sum
 
-    ufuncs.out_is_none("trace", out)
+    out_is_none("trace", out)
     return sum(diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
@@ -345,7 +346,7 @@ def einsum(
     contraction is chosen by `optimize` (opt_einsum), once for each call's shapes. The form
     einsum(a, [0, 1], b, [1, 2], [0, 2]) is taken as well.
     """
-    ufuncs.out_is_none("einsum", out)
+    out_is_none("einsum", out)
     if isinstance(subscripts, str):
         key: Any = subscripts
         arrays = operands

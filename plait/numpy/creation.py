@@ -491,7 +491,7 @@ def linspace(
     if endpoint and num > 1:
         mixed = _where(equal(position, num - 1), last, mixed)
     if chosen in dtypes.INTEGER:
-        from plait.numpy.ufuncs import floor
+        from plait.numpy.parts import floor
 
         mixed = floor(mixed)
     return _spaced(_astype(mixed, chosen), step, common, retstep, device)

@@ -11,6 +11,7 @@ from plait.core.dtypes import BOOL, FLOAT, INEXACT
 from plait.errors import ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.manipulation import concatenate, ravel
+from plait.numpy.parts import isnan
 from plait.numpy.promotion import astype, axis_in, out_is_none, to_dtype, value
 from plait.numpy.reduction import wide_integer
 from plait.ops import axes as ops
@@ -23,7 +24,7 @@ def _running(
     out_is_none(op, out)
     x = value(op, a)
     if nan_as is not None and x.dtype in INEXACT:
-        x = ufuncs.where(ufuncs.isnan(x), np.asarray(nan_as).astype(x.dtype), x)
+        x = ufuncs.where(isnan(x), np.asarray(nan_as).astype(x.dtype), x)
     if axis is None or not x.ndim:
         x, axis = ravel(x), 0
     axis = axis_in(axis, x.ndim, op)

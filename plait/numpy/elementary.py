@@ -14,6 +14,7 @@ from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, INEXACT, INTEGER
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError
+from plait.numpy.parts import isfinite, isinf
 from plait.numpy.promotion import (
     INEXACT_KIND,
     NUMERIC,
@@ -27,8 +28,6 @@ from plait.numpy.ufuncs import (
     abs,
     add,
     equal,
-    isfinite,
-    isinf,
     logical_or,
     maximum,
     minimum,

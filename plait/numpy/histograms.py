@@ -13,6 +13,7 @@ from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, Sha
 from plait.numpy import reduction, ufuncs
 from plait.numpy.creation import array, linspace
 from plait.numpy.manipulation import ravel, rows
+from plait.numpy.parts import isnan
 from plait.numpy.pieces import diff
 from plait.numpy.promotion import (
     astype,
@@ -124,7 +125,7 @@ def _bins(x: Any, edges: Any) -> Any:
     n = edges.shape[0] - 1
     place = ufuncs.subtract(searchsorted(edges, x, "right"), 1)
     place = ufuncs.where(ufuncs.equal(x, edges[n]), n - 1, place)
-    outside = ufuncs.logical_or(ufuncs.less(place, 0), ufuncs.isnan(x))
+    outside = ufuncs.logical_or(ufuncs.less(place, 0), isnan(x))
     return ufuncs.where(outside, n, place)
 
 

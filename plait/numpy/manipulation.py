@@ -12,7 +12,6 @@ import numpy as np
 from plait.core.interpreter import Tracer
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
-from plait.numpy import ufuncs
 from plait.numpy.creation import array, asarray
 from plait.numpy.promotion import (
     astype,
@@ -22,6 +21,7 @@ from plait.numpy.promotion import (
     broadcast_together,
     is_traced_or_device,
     operand,
+    out_is_none,
     promote_dtypes,
     shape_of,
     static_int,
@@ -329,7 +329,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
     """The arrays, all of one shape, along a new axis. Raises ShapeError."""
-    ufuncs.out_is_none("stack", out)
+    out_is_none("stack", out)
     found = _common("stack", arrays, dtype)
     shape = found[0].shape
     for i, x in enumerate(found):

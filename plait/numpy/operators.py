@@ -21,6 +21,7 @@ from plait.numpy import (
     cumulative,
     indexing,
     manipulation,
+    parts,
     pieces,
     reduction,
     searching,
@@ -83,7 +84,7 @@ def _rpow(self: Any, other: Any, modulo: Any = None) -> Any:
 
 
 def _round(self: Any, ndigits: int | None = None) -> Any:
-    return ufuncs.round(self, 0 if ndigits is None else ndigits)
+    return parts.round(self, 0 if ndigits is None else ndigits)
 
 
 def _iter(self: Any) -> Iterator[Any]:
@@ -177,12 +178,12 @@ def _matrix_transposed(self: Any) -> Any:
 
 def _real(self: Any) -> Any:
     """The real part."""
-    return ufuncs.real(self)
+    return parts.real(self)
 
 
 def _imag(self: Any) -> Any:
     """The imaginary part; zeros if the dtype is not complex."""
-    return ufuncs.imag(self)
+    return parts.imag(self)
 
 
 def _at(self: Any) -> At:
@@ -335,7 +336,7 @@ _METHODS: dict[str, Any] = {
     "ravel": manipulation.ravel,
     "repeat": pieces.repeat,
     "reshape": _reshape,
-    "round": ufuncs.round,
+    "round": parts.round,
     "searchsorted": searching.searchsorted,
     "sort": searching.sort,
     "squeeze": manipulation.squeeze,

@@ -11,6 +11,7 @@ import numpy as np
 from plait.core.dtypes import INTEGER
 from plait.errors import ArgumentError, ShapeError
 from plait.numpy import reduction, ufuncs
+from plait.numpy.parts import rint
 from plait.numpy.promotion import astype, is_traced_or_device, known, static_int, value
 from plait.numpy.statistics import median
 from plait.ops import axes as ops
@@ -253,7 +254,7 @@ def _statistic(x: Any, widths: Pairs, mode: str, lengths: Any) -> Any:
     def measure(part: Any, axis: int) -> Any:
         y = function(part, axis, keepdims=True)
         if x.dtype in INTEGER and y.dtype not in INTEGER:
-            y = ufuncs.rint(y)
+            y = rint(y)
         return astype(y, x.dtype)
 
     for axis, ((before, after), (a, b)) in enumerate(zip(widths, spans, strict=True)):

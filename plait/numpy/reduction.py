@@ -17,6 +17,7 @@ from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INT, UINT
 from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import ufuncs
+from plait.numpy.parts import imag, isclose, isnan, real
 from plait.numpy.promotion import (
     astype,
     axes_in,
@@ -410,7 +411,7 @@ def _variance(
 def squared_size(x: Any) -> Any:
     """|x|², element by element."""
     if x.dtype in COMPLEX:
-        parts = ufuncs.real(x), ufuncs.imag(x)
+        parts = real(x), imag(x)
         return ufuncs.add(*(ufuncs.square(p) for p in parts))
     return ufuncs.square(x)
 
@@ -423,7 +424,7 @@ def _without_nan(op: str, a: Any, identity: Any) -> tuple[Any, Any]:
     x = value(op, a)
     if x.dtype not in INEXACT:
         return x, None
-    is_nan = ufuncs.isnan(x)
+    is_nan = isnan(x)
     return select(is_nan, np.asarray(identity).astype(x.dtype), x), is_nan
 
 
@@ -514,7 +515,7 @@ def nanmean(
 def _not_nan(x: Any, where: Any) -> Any:
     if x.dtype not in INEXACT:
         return where
-    there = ufuncs.logical_not(ufuncs.isnan(x))
+    there = ufuncs.logical_not(isnan(x))
     return there if where is None else ufuncs.logical_and(there, where)
 
 
@@ -574,7 +575,7 @@ def _nan_arg(
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are close; see `isclose`."""
-    return all(ufuncs.isclose(a, b, rtol, atol, equal_nan))
+    return all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
@@ -584,7 +585,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
         return value("array_equal", np.asarray(False))
     same = ufuncs.equal(a1, a2)
     if equal_nan:
-        same = ufuncs.logical_or(same, ufuncs.logical_and(ufuncs.isnan(a1), ufuncs.isnan(a2)))
+        same = ufuncs.logical_or(same, ufuncs.logical_and(isnan(a1), isnan(a2)))
     return all(same)
 
 

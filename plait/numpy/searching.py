@@ -15,6 +15,7 @@ from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.indexing import take, take_along_axis
 from plait.numpy.manipulation import flip, moveaxis, ravel, rows, stack
+from plait.numpy.parts import isnan
 from plait.numpy.promotion import (
     astype,
     axis_in,
@@ -22,6 +23,7 @@ from plait.numpy.promotion import (
     inexact,
     is_traced_or_device,
     known,
+    out_is_none,
     promote,
     promote_dtypes,
     static_int,
@@ -169,7 +171,7 @@ def _less(x: Any, y: Any) -> Any:
     less = ufuncs.less(x, y)
     if type_of(x).dtype not in INEXACT:
         return less
-    return ufuncs.logical_or(less, ufuncs.logical_and(ufuncs.isnan(y), compare.eq(x, x)))
+    return ufuncs.logical_or(less, ufuncs.logical_and(isnan(y), compare.eq(x, x)))
 
 
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
@@ -316,7 +318,7 @@ def compress(
     out: None = None,
 ) -> Any:
     """The slices of `a` along an axis at which a boolean vector holds."""
-    ufuncs.out_is_none("compress", out)
+    out_is_none("compress", out)
     a, condition = value("compress", a, 1), value("compress", condition)
     if condition.ndim != 1:
         raise ShapeError("the condition must be a vector", op="compress", condition=condition)
@@ -359,7 +361,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     """choices[a], element by element; mode "wrap" or "clip" for numbers outside."""
-    ufuncs.out_is_none("choose", out)
+    out_is_none("choose", out)
     a = value("choose", a)
     choices = list(rows(choices)) if is_traced_or_device(choices) else list(choices)
     n = len(choices)

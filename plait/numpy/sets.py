@@ -16,6 +16,7 @@ from plait.numpy import reduction, ufuncs
 from plait.numpy.cumulative import cumsum
 from plait.numpy.indexing import take
 from plait.numpy.manipulation import concatenate, moveaxis, ravel, rows
+from plait.numpy.parts import isnan
 from plait.numpy.promotion import (
     astype,
     axis_in,
@@ -135,7 +136,7 @@ def _unique(x: Any, equal_nan: bool, size: int | None, fill_value: Any) -> tuple
 def _differs(x: Any, y: Any, equal_nan: bool) -> Any:
     different = ufuncs.not_equal(x, y)
     if equal_nan and x.dtype in INEXACT:
-        both = ufuncs.logical_and(ufuncs.isnan(x), ufuncs.isnan(y))
+        both = ufuncs.logical_and(isnan(x), isnan(y))
         different = ufuncs.logical_and(different, ufuncs.logical_not(both))
     axes = tuple(range(1, different.ndim))
     return reduction.any(different, axes) if axes else different

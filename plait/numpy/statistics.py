@@ -13,6 +13,7 @@ from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import contraction, reduction, ufuncs
 from plait.numpy.indexing import take_along_axis
 from plait.numpy.manipulation import concatenate
+from plait.numpy.parts import ceil, floor, imag, isnan, real
 from plait.numpy.pieces import diagonal
 from plait.numpy.promotion import (
     astype,
@@ -174,7 +175,7 @@ def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
     nan = np.asarray(np.nan).astype(dtype)
     if not n:
         return ops.broadcast_to(value(op, nan), shape)
-    missing = ufuncs.isnan(x)
+    missing = isnan(x)
     x = sorting.sort(x, x.ndim - 1)
     q = ops.reshape(astype(q, work), (*q.shape, *(1,) * (x.ndim - 1)))
     if ignore_nan:
@@ -184,7 +185,7 @@ def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
     else:
         last, nothing = np.asarray(n - 1, work), reduction.any(missing, -1)
     place = ufuncs.multiply(q, last)
-    low, high = ufuncs.floor(place), ufuncs.ceil(place)
+    low, high = floor(place), ceil(place)
     share = ufuncs.subtract(place, low)
 
     def pick(position: Any) -> Any:
@@ -315,12 +316,12 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return ufuncs.true_divide(c, c)
-    deviation = ufuncs.functions.sqrt(ufuncs.real(diagonal(c)))
+    deviation = ufuncs.functions.sqrt(real(diagonal(c)))
     n = c.shape[0]
     c = ufuncs.true_divide(c, astype(ops.reshape(deviation, (n, 1)), c.dtype))
     c = ufuncs.true_divide(c, astype(ops.reshape(deviation, (1, n)), c.dtype))
     if c.dtype in COMPLEX:
-        parts = (ufuncs.clip(p, -1, 1) for p in (ufuncs.real(c), ufuncs.imag(c)))
+        parts = (ufuncs.clip(p, -1, 1) for p in (real(c), imag(c)))
         return ufuncs.functions.complex(*parts)
     return ufuncs.clip(c, -1, 1)
 
