@@ -693,7 +693,7 @@ def compile(
         raise compile_error(error) from error
     together = None
     if spans_processes(devices):
-        together = peers.label(name, text if isinstance(text, str) else text.decode("latin-1"))
+        together = peers.label(name, text, [d.process_index for d in devices])
     return Executable(loaded, devices, out_types, out_shardings, effects, together)
 
 

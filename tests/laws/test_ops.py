@@ -63,6 +63,11 @@ EXCEPTIONS: dict[tuple[str, int | None], tuple[tuple[str, ...], str]] = {
     ("igammac", None): (("second",), "igamma_grad_a has no derivative"),
     ("igamma_grad_a", None): (DERIVATIVES, "has no derivative"),
     ("random_gamma_grad", None): (DERIVATIVES, "has no derivative"),
+    ("schur", None): (DERIVATIVES, "has no derivative"),
+    ("hessenberg", None): (DERIVATIVES, "has no derivative"),
+    ("tridiagonal", None): (DERIVATIVES, "has no derivative"),
+    ("eigh", 1): (("jvp", "second"), "the phases of complex eigenvectors are LAPACK's choice"),
+    ("svd", 2): (("jvp", "second"), "the phases of complex singular vectors are LAPACK's choice"),
 }
 # Operands that have no derivative: everything is checked with them held constant.
 CONSTANT = {
