@@ -14,8 +14,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Container
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from plait.errors import BackendError
 from plait.runtime import xla
@@ -94,6 +95,13 @@ class _Member:
         self.ended = False
 
 
+class _Row(NamedTuple):
+    """The how-manieth thing that some processes do together."""
+
+    number: int
+    members: tuple[int, ...]
+
+
 class Coordinator:
     """Serves `count` processes on a listening socket, until all have gone."""
 
@@ -108,8 +116,8 @@ class Coordinator:
         self.guests: set[_Member] = set()
         self.turned_away = ""
         self.service: Any = None
-        # Launches that not all processes have reported: number -> {process: (program, name)}.
-        self.launches: dict[int, dict[int, tuple[int, str]]] = {}
+        # What not all members have announced yet: {process: (number, name)}.
+        self.rows: dict[_Row, dict[int, tuple[int, str]]] = {}
 
     def serve(self) -> None:
         """The whole life of the coordinator."""
@@ -162,12 +170,12 @@ class Coordinator:
             self._welcome(member, message)
         elif member.index is None:
             self._close(member)
-        elif "launch" in message:
+        elif "announce" in message:
             self._compare(member.index, message)
         elif "bye" in message:
             member.ended = True
             self._close(member)
-            self._tell(ended=member.index, launches=message["bye"], why=message["why"])
+            self._tell(ended=member.index, counts=message["bye"], why=message["why"])
 
     def _welcome(self, member: _Member, message: dict[str, Any]) -> None:
         index, count = message["hello"], message["count"]
@@ -200,15 +208,29 @@ class Coordinator:
         self._tell(ready=port)
 
     def _compare(self, index: int, message: dict[str, Any]) -> None:
-        """Note a launch. When all have announced it, tell them to go, or that they disagree."""
-        number, mine = message["launch"], (message["program"], message["name"])
-        row = self.launches.setdefault(number, {})
-        row[index] = mine
-        if len({program for program, _ in row.values()}) > 1:
-            self._tell(differ=number, programs={k: name for k, (_, name) in row.items()})
-        elif len(row) == self.count:
-            del self.launches[number]
-            self._tell(go=number)
+        """Note an announcement. When all members have made it, tell them to go, or that they
+        disagree; the latter also if two of them wait for each other with different members.
+        """
+        key = _Row(message["announce"], tuple(message["members"]))
+        row = self.rows.setdefault(key, {})
+        row[index] = (message["number"], message["name"])
+        self._find_crossed(index, key)
+        names = {k: name for k, (_, name) in row.items()}
+        if len({number for number, _ in row.values()}) > 1:
+            self._tell(names, differ=key.number, members=key.members, names=names)
+        elif len(row) == len(key.members):
+            self._tell(names, go=key.number, members=key.members)
+        if len(row) == len(key.members):
+            del self.rows[key]
+
+    def _find_crossed(self, index: int, key: _Row) -> None:
+        for other, row in list(self.rows.items()):
+            for peer, (_, name) in row.items():
+                crossed = peer in key.members and peer not in self.rows[key]
+                if crossed and index in other.members and index not in row:
+                    names = {index: self.rows[key][index][1], peer: name}
+                    for each, who in ((key, index), (other, peer)):
+                        self._tell([who], differ=each.number, members=each.members, names=names)
 
     def _lose(self, member: _Member, why: str) -> None:
         index = member.index
@@ -226,8 +248,8 @@ class Coordinator:
             self.selector.unregister(member.sock)
         member.sock.close()
 
-    def _tell(self, **message: Any) -> None:
-        for member in list(self.members.values()):
+    def _tell(self, to: Container[int] | None = None, **message: Any) -> None:
+        for member in [m for k, m in self.members.items() if to is None or k in to]:
             self._tell_one(member, **message)
 
     def _tell_one(self, member: _Member, **message: Any) -> None:

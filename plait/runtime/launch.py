@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from plait.errors import PlaitRuntimeError
 from plait.runtime import effects, peers
 from plait.runtime.gate import Gate, Waitable, in_callback
 
@@ -131,11 +130,7 @@ def _together(
     def execute(bufs: list[Any]) -> list[Any]:
         session = peers.current()
         if session is None:
-            raise PlaitRuntimeError(
-                "this process has left the others: plait.distributed.shutdown() was called",
-                op=program.name,
-                fix="call it after the last computation over devices of several processes",
-            )
+            raise peers.left(program.name)
         if in_callback():
             gate.multi(lambda: launch(bufs))  # refuses
 

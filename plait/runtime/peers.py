@@ -19,12 +19,14 @@ import socket
 import sys
 import threading
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, TypeVar
 
 from plait.errors import PeerLost, PlaitError, ProcessMismatch
 
 T = TypeVar("T")
+# What went wrong, as the error of whatever was called.
+_Problem = Callable[[str], PlaitError]
 
 # How long an error of XLA's waits for the coordinator to say who is to blame.
 _VERDICT_S = 3.0
@@ -36,16 +38,21 @@ _CONSTANTS = re.compile(r"stablehlo\.constant dense<[^>]*>")
 
 
 class Label(NamedTuple):
-    """A program that several processes run together: what to call it, and what it has to equal."""
+    """What several processes do together: what to call it, a number in which they have to agree,
+    and which processes they are.
+    """
 
     name: str
     number: int
+    members: tuple[int, ...]
 
 
-def label(name: str, text: str) -> Label:
-    """The label of a StableHLO module."""
+def label(name: str, text: str | bytes, members: Iterable[int]) -> Label:
+    """The label of a program, a StableHLO module, for the devices of some processes."""
+    text = text if isinstance(text, str) else text.decode("latin-1")
     same = _CONSTANTS.sub("constant", _PLACES.sub("", text))
-    return Label(name[:_SHOWN], zlib.crc32(same.encode()))
+    name = name if len(name) <= _SHOWN else name[: _SHOWN - 3] + "..."
+    return Label(name, zlib.crc32(same.encode()), tuple(sorted(set(members))))
 
 
 def send(sock: socket.socket, **message: Any) -> None:
@@ -69,14 +76,15 @@ class Lines:
 
 
 class _Task:
-    """A piece of work for the launching thread."""
+    """What this process has announced: which of its members' common ones it is, and the work."""
 
-    def __init__(self, work: Callable[[], Any], number: int):
-        self.work, self.number = work, number
+    def __init__(self, work: Callable[[], Any] | None, members: tuple[int, ...], number: int):
+        self.work, self.members, self.number = work, members, number
         self.over = threading.Event()  # it has ended, or there is no use in waiting
         self.started = self.ended = False
         self.result: Any = None
         self.error: BaseException | None = None
+        self.problem: _Problem | None = None
 
 
 class Session:
@@ -92,9 +100,10 @@ class Session:
         self.xla: Any = None
         self._sock, self._beat_s = sock, max(0.2, min(heartbeat_s / 4, 10.0))
         self._lines = Lines()
-        self._launches = 0
-        self._ended: dict[int, tuple[int, str]] = {}
-        self._trouble: Callable[[str | None], PlaitError] | None = None
+        # How often each group of processes has been announced something, by this process.
+        self._counts: dict[tuple[int, ...], int] = {}
+        self._ended: dict[int, tuple[dict[str, int], str]] = {}
+        self._trouble: _Problem | None = None
         self._troubled = threading.Event()
         self._leaving = False
         self._lock = threading.Lock()  # the tasks, and their order
@@ -111,25 +120,33 @@ class Session:
 
     # --- what is run together
 
-    def run(self, program: Label, work: Callable[[], T]) -> T:
-        """Do the work that launches a program and waits for its end, in step with the others.
+    def run(self, label: Label, work: Callable[[], T]) -> T:
+        """Do work that takes part in a program of several processes, when all have announced it.
 
-        Raises: PeerLost if another process is gone; ProcessMismatch if one runs another program;
+        Raises: PeerLost if one of them is gone; ProcessMismatch if they announce different things;
         what the work raises.
         """
+        return self._wait(self._announce(label, work), label.name)
+
+    def agree(self, label: Label) -> None:
+        """Wait until all have announced the same. Raises as `run`."""
+        self._wait(self._announce(label, None), label.name)
+
+    def _announce(self, label: Label, work: Callable[[], Any] | None) -> _Task:
+        members = label.members
         with self._lock:
-            task = _Task(work, self._launches + 1)
-            self._check(program.name, task.number)
-            self._launches += 1
+            task = _Task(work, members, self._counts.get(members, 0) + 1)
+            self._check(task, label.name)
+            self._counts[members] = task.number
             self._open.append(task)
-            self._send(launch=task.number, name=program.name, program=program.number)
-        return self._wait(task, program.name)
+            self._send(announce=task.number, members=members, name=label.name, number=label.number)
+        return task
 
     def call(self, name: str, work: Callable[[], T]) -> T:
         """Do work that waits for all other processes, without an announcement."""
         with self._lock:
-            task = _Task(work, self._launches + 1)
-            self._check(name, task.number)
+            task = _Task(work, tuple(range(self.count)), 0)
+            self._check(task, name)
             self._open.append(task)
             self._start(task)
         return self._wait(task, name)
@@ -145,33 +162,34 @@ class Session:
             if task.started:
                 for stop in self.abandoned:
                     stop()
-            raise self._problem(name)
+            raise self._error(task.problem or self._trouble, name)
         if task.error is None:
             return task.result
         if not isinstance(task.error, PlaitError) and self._troubled.wait(_VERDICT_S):
-            raise self._problem(name) from task.error
+            raise self._error(self._trouble, name) from task.error
         raise task.error
 
-    def _check(self, name: str, number: int) -> None:
+    def _check(self, task: _Task, name: str) -> None:
+        """Raise if nothing can come of a task."""
         if self._leaving:
-            raise PeerLost(
-                "this process has left the others: plait.distributed.shutdown() was called",
-                op=name,
-                fix="call it after the last computation over devices of several processes",
-            )
-        if self._trouble is None:
-            for index, (launches, why) in self._ended.items():
-                if number > launches:
-                    self._set_trouble(_ended(index, launches, why))
-                    break
+            raise left(name)
         if self._trouble is not None:
-            raise self._problem(name)
+            raise self._error(self._trouble, name)
+        for index in self._ended:
+            if problem := self._ended_before(task, index):
+                raise self._error(problem, name)
 
-    def _problem(self, name: str) -> PlaitError:
-        assert self._trouble is not None
-        problem = self._trouble(name)
-        problem.given.setdefault("this_process", f"{self.index} of {self.count}")
-        return problem
+    def _ended_before(self, task: _Task, index: int) -> _Problem | None:
+        """What to say if a process that has ended takes no part in a task."""
+        counts, why = self._ended[index]
+        took_part = task.number <= counts.get(_key(task.members), 0)
+        return None if took_part or index not in task.members else _ended(index, why)
+
+    def _error(self, problem: _Problem | None, name: str) -> PlaitError:
+        assert problem is not None
+        error = problem(name)
+        error.given.setdefault("this_process", f"{self.index} of {self.count}")
+        return error
 
     def _launch(self) -> None:
         while True:
@@ -179,15 +197,18 @@ class Session:
             if task.over.is_set():  # given up before it began
                 continue
             try:
-                task.result = task.work()
+                task.result = task.work() if task.work else None
             except BaseException as error:
                 task.error = error
-            with self._lock:
-                if task in self._open:
-                    self._open.remove(task)
-            task.ended = True
-            task.over.set()
+            self._close(task, ended=True)
             del task
+
+    def _close(self, task: _Task, *, ended: bool = False) -> None:
+        with self._lock:
+            if task in self._open:
+                self._open.remove(task)
+        task.ended = ended
+        task.over.set()
 
     # --- word from the others
 
@@ -214,38 +235,42 @@ class Session:
 
     def _hear(self, message: dict[str, Any]) -> None:
         if "go" in message:
-            with self._lock:
-                tasks = [task for task in self._open if task.number == message["go"]]
-            for task in tasks:
-                self._start(task)
+            for task in self._announced(message["go"], message["members"]):
+                if task.work is None:
+                    self._close(task, ended=True)
+                else:
+                    self._start(task)
+        elif "differ" in message:
+            for task in self._announced(message["differ"], message["members"]):
+                task.problem = _differ(message["names"])
+                self._close(task)
         elif "lost" in message:
             self._set_trouble(_lost(message["lost"], message["why"]))
         elif "ended" in message:
             with self._lock:
-                index, launches = message["ended"], message["launches"]
-                self._ended[index] = launches, message["why"]
-                if any(task.number > launches for task in self._open):
-                    self._set_trouble(_ended(index, launches, message["why"]))
-        elif "differ" in message:
-            self._set_trouble(_differ(message["differ"], message["programs"]))
+                self._ended[message["ended"]] = message["counts"], message["why"]
+                tasks = [t for t in self._open if not t.started]
+            for task in tasks:
+                task.problem = self._ended_before(task, message["ended"])
+                if task.problem is not None:
+                    self._close(task)
+
+    def _announced(self, number: int, members: list[int]) -> list[_Task]:
+        with self._lock:
+            return [t for t in self._open if (t.number, t.members) == (number, tuple(members))]
 
     def _coordinator_lost(self) -> None:
         if not self._leaving:
             self._set_trouble(_no_coordinator)
 
-    def _set_trouble(self, trouble: Callable[[str | None], PlaitError]) -> None:
+    def _set_trouble(self, problem: _Problem) -> None:
         if self._trouble is None:
-            self._trouble = trouble
+            self._trouble = problem
             self._troubled.set()
-        while self._open:
-            self._open.pop().over.set()
+        for task in list(self._open):
+            self._close(task)
 
     # --- the end
-
-    @property
-    def has_trouble(self) -> bool:
-        """Whether programs can no longer be run together."""
-        return self._trouble is not None
 
     def leave(self) -> None:
         """Tell the others that this process will not run anything with them any more."""
@@ -253,40 +278,52 @@ class Session:
             return
         error = getattr(sys, "last_value", None)  # what this process dies of, if it does
         why = f"{type(error).__name__}: {error}"[:_SHOWN] if error is not None else ""
-        self._send(bye=self._launches, why=why)
+        self._send(bye={_key(m): n for m, n in self._counts.items()}, why=why)
         self._leaving = True
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._sock.close()
 
 
-def _lost(index: int, why: str) -> Callable[[str | None], PlaitError]:
+def _key(members: Iterable[int]) -> str:
+    """Processes as a key in JSON."""
+    return ",".join(map(str, members))
+
+
+def left(op: str) -> PlaitError:
+    """The error for what is tried after `shutdown`."""
+    return PeerLost(
+        "this process has left the others: plait.distributed.shutdown() was called",
+        op=op,
+        fix="call it after the last computation over devices of several processes",
+    )
+
+
+def _lost(index: int, why: str) -> _Problem:
     return lambda op: PeerLost(f"process {index} was lost", op=op, why=why, fix=_START_AGAIN)
 
 
-def _ended(index: int, launches: int, why: str) -> Callable[[str | None], PlaitError]:
+def _ended(index: int, why: str) -> _Problem:
     return lambda op: PeerLost(
         f"process {index} has ended and takes no part in this",
         op=op,
         **({"it_died_of": why} if why else {}),
-        programs_it_ran=launches,
         fix=_START_AGAIN if why else "let every process make the same calls, equally often",
     )
 
 
-def _differ(launch: int, programs: dict[str, str]) -> Callable[[str | None], PlaitError]:
-    shown = {f"process_{index}": name for index, name in sorted(programs.items())}
-    inside = " (they differ inside)" if len(set(programs.values())) == 1 else ""
+def _differ(names: dict[str, str]) -> _Problem:
+    shown = {f"process_{index}": name for index, name in sorted(names.items())}
+    inside = ", which differ inside" if len(set(names.values())) == 1 else ""
     return lambda op: ProcessMismatch(
-        f"the processes run different programs over their devices{inside}",
+        f"the processes do different things at the same time{inside}",
         op=op,
-        launch=launch,
         **shown,
         fix="let every process make the same calls in the same order, on arrays of equal shapes",
     )
 
 
-def _no_coordinator(op: str | None) -> PlaitError:
+def _no_coordinator(op: str) -> PlaitError:
     return PeerLost(
         "the coordinator was lost, which process 0 started",
         op=op,

@@ -230,8 +230,10 @@ class Sharding(_jax.Sharding):
     memory_kind: str | None = None
     num_devices: int = 1
     devices: tuple[Device, ...] = ()
-    # The positions among them of this process's own.
+    # The positions among them of this process's own; whether all are; whether it has every part.
     local: tuple[int, ...] = ()
+    is_addressable: bool = True
+    is_readable: bool = True
     tiling: Tiling = Tiling((), ())
     is_replicated: bool = True
 
@@ -248,15 +250,12 @@ class Sharding(_jax.Sharding):
         here = devices[0].client.process_index()
         self.local = tuple(k for k, d in enumerate(devices) if d.process_index == here)
         self.tiling, self.is_replicated = tiling, tiling.is_replicated
+        self.is_addressable = len(self.local) == len(devices)
+        self.is_readable = self.is_addressable or (self.is_replicated and bool(self.local))
         self._hlo = _hlo_sharding(tiling)
 
     def _to_xla_hlo_sharding(self, ndim: int) -> Any:
         return self._hlo
-
-    @property
-    def is_addressable(self) -> bool:
-        """Whether all devices are this process's."""
-        return len(self.local) == self.num_devices
 
     def shard_shape(self, shape: Shape) -> Shape:
         """The shape of one device's part. Raises ShapeError if a dimension does not divide."""
