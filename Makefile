@@ -20,8 +20,8 @@ test: $(VENV)/.test
 
 # How much of the core, the ops and the interpreters their tests reach.
 coverage: $(VENV)/.test
-	$(BIN)/python -m pytest -n auto --dist worksteal --cov=plait.core --cov=plait.ops \
-	  --cov=plait.interpreters --cov-report=term tests/core tests/interpreters tests/laws tests/ops $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal --cov=plait/core --cov=plait/ops \
+	  --cov=plait/interpreters --cov-report=term tests/core tests/interpreters tests/laws tests/ops $(ARGS)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
