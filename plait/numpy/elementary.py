@@ -52,37 +52,67 @@ def _float(op: Any, name: str, x: Any) -> Any:
 
 
 def exp(x: Any, /) -> Any:
-    """e ** x."""
+    """e ** x.
+
+    >>> jnp.exp(jnp.array([0.0, 1.0, -jnp.inf]))
+    Array([1.       , 2.7182817, 0.       ], dtype=float32)
+    """
     return _float(functions.exp, "exp", x)
 
 
 def exp2(x: Any, /) -> Any:
-    """2 ** x."""
+    """2 ** x.
+
+    >>> jnp.exp2(jnp.array([-1, 0, 3]))
+    Array([0.5, 1. , 8. ], dtype=float32)
+    """
     return _float(functions.exp2, "exp2", x)
 
 
 def expm1(x: Any, /) -> Any:
-    """e ** x - 1, exact near 0."""
+    """e ** x - 1, exact near 0.
+
+    >>> jnp.expm1(1e-7), jnp.exp(1e-7) - 1
+    (Array(1.0000001e-07, dtype=float32, weak_type=True),
+     Array(1.1920929e-07, dtype=float32, weak_type=True))
+    """
     return _float(functions.expm1, "expm1", x)
 
 
 def log(x: Any, /) -> Any:
-    """The natural logarithm; NaN for negative real x, -inf at 0."""
+    """The natural logarithm; NaN for negative real x, -inf at 0.
+
+    >>> jnp.log(jnp.array([1.0, 0.0, -1.0])), jnp.log(jnp.e)
+    (Array([  0., -inf,  nan], dtype=float32), Array(1., dtype=float32, weak_type=True))
+    """
     return _float(functions.log, "log", x)
 
 
 def log1p(x: Any, /) -> Any:
-    """log(1 + x), exact near 0."""
+    """log(1 + x), exact near 0.
+
+    >>> jnp.log1p(1e-7), jnp.log(1 + 1e-7)
+    (Array(9.9999994e-08, dtype=float32, weak_type=True),
+     Array(1.1920928e-07, dtype=float32, weak_type=True))
+    """
     return _float(functions.log1p, "log1p", x)
 
 
 def log2(x: Any, /) -> Any:
-    """The logarithm to base 2."""
+    """The logarithm to base 2.
+
+    >>> jnp.log2(jnp.array([1, 8, 0.25]))
+    Array([ 0.,  3., -2.], dtype=float32)
+    """
     return _float(functions.log2, "log2", x)
 
 
 def log10(x: Any, /) -> Any:
-    """The logarithm to base 10."""
+    """The logarithm to base 10.
+
+    >>> jnp.log10(jnp.array([1, 100, 0.001]))
+    Array([ 0.,  2., -3.], dtype=float32)
+    """
     x = to_inexact("log10", x)
     if not _is_wide(x):
         return _narrow(log10, x)
@@ -102,72 +132,129 @@ def _narrow(function: Any, x: Any) -> Any:
 
 
 def sqrt(x: Any, /) -> Any:
-    """The square root; NaN for negative real x."""
+    """The square root; NaN for negative real x.
+
+    >>> jnp.sqrt(jnp.array([4, 2.25, -1])), jnp.sqrt(-1 + 0j)
+    (Array([2. , 1.5, nan], dtype=float32), Array(0.+1.j, dtype=complex64, weak_type=True))
+    """
     return _float(functions.sqrt, "sqrt", x)
 
 
 def cbrt(x: Any, /) -> Any:
-    """The real cube root."""
+    """The real cube root, negative for negative x.
+
+    >>> jnp.cbrt(jnp.array([27, -8]))
+    Array([ 3., -2.], dtype=float32)
+    """
     return _float(functions.cbrt, "cbrt", x)
 
 
 def sin(x: Any, /) -> Any:
-    """The sine of x, in radians."""
+    """The sine of x, in radians.
+
+    >>> jnp.sin(jnp.array([0, jnp.pi / 6, jnp.pi / 2])).round(3)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     return _float(functions.sin, "sin", x)
 
 
 def cos(x: Any, /) -> Any:
-    """The cosine of x, in radians."""
+    """The cosine of x, in radians.
+
+    >>> jnp.cos(jnp.array([0, jnp.pi / 3, jnp.pi])).round(3)
+    Array([ 1. ,  0.5, -1. ], dtype=float32)
+    """
     return _float(functions.cos, "cos", x)
 
 
 def tan(x: Any, /) -> Any:
-    """The tangent of x, in radians."""
+    """The tangent of x, in radians.
+
+    >>> jnp.tan(jnp.array([0, jnp.pi / 4, -jnp.pi / 4])).round(3)
+    Array([ 0.,  1., -1.], dtype=float32)
+    """
     return _float(functions.tan, "tan", x)
 
 
 def arcsin(x: Any, /) -> Any:
-    """The angle in -pi/2..pi/2, in radians, whose sine is x."""
+    """The angle in -pi/2..pi/2, in radians, whose sine is x; NaN for real x outside of -1..1.
+
+    >>> jnp.arcsin(jnp.array([0, 1, 2])), jnp.rad2deg(jnp.arcsin(0.5)).round(3)
+    (Array([0.       , 1.5707964,       nan], dtype=float32),
+     Array(30., dtype=float32, weak_type=True))
+    """
     return _float(functions.asin, "arcsin", x)
 
 
 def arccos(x: Any, /) -> Any:
-    """The angle in 0..pi, in radians, whose cosine is x."""
+    """The angle in 0..pi, in radians, whose cosine is x; NaN for real x outside of -1..1.
+
+    >>> jnp.rad2deg(jnp.arccos(jnp.array([1, 0.5, -1]))).round(3)
+    Array([  0.,  60., 180.], dtype=float32)
+    """
     return _float(functions.acos, "arccos", x)
 
 
 def arctan(x: Any, /) -> Any:
-    """The angle in -pi/2..pi/2, in radians, whose tangent is x."""
+    """The angle in -pi/2..pi/2, in radians, whose tangent is x.
+
+    >>> jnp.rad2deg(jnp.arctan(jnp.array([0, 1, -jnp.inf]))).round(3)
+    Array([  0.,  45., -90.], dtype=float32)
+    """
     return _float(functions.atan, "arctan", x)
 
 
 def sinh(x: Any, /) -> Any:
-    """The hyperbolic sine."""
+    """The hyperbolic sine, (exp(x) - exp(-x)) / 2.
+
+    >>> jnp.sinh(jnp.array([0, jnp.log(2)])).round(3)
+    Array([0.  , 0.75], dtype=float32)
+    """
     return _float(functions.sinh, "sinh", x)
 
 
 def cosh(x: Any, /) -> Any:
-    """The hyperbolic cosine."""
+    """The hyperbolic cosine, (exp(x) + exp(-x)) / 2.
+
+    >>> jnp.cosh(jnp.array([0, jnp.log(2)])).round(3)
+    Array([1.  , 1.25], dtype=float32)
+    """
     return _float(functions.cosh, "cosh", x)
 
 
 def tanh(x: Any, /) -> Any:
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent, sinh(x) / cosh(x).
+
+    >>> jnp.tanh(jnp.array([0, jnp.log(2), jnp.inf])).round(3)
+    Array([0. , 0.6, 1. ], dtype=float32)
+    """
     return _float(functions.tanh, "tanh", x)
 
 
 def arcsinh(x: Any, /) -> Any:
-    """The inverse of sinh."""
+    """The inverse of sinh.
+
+    >>> jnp.arcsinh(jnp.sinh(jnp.array([-1, 0, 2]))).round(3)
+    Array([-1.,  0.,  2.], dtype=float32)
+    """
     return _float(functions.asinh, "arcsinh", x)
 
 
 def arccosh(x: Any, /) -> Any:
-    """The inverse of cosh; NaN for x < 1."""
+    """The inverse of cosh, at least 0; NaN for real x < 1.
+
+    >>> jnp.arccosh(jnp.array([1, 0.5])), jnp.arccosh(jnp.cosh(2)).round(3)
+    (Array([ 0., nan], dtype=float32), Array(2., dtype=float32, weak_type=True))
+    """
     return _float(functions.acosh, "arccosh", x)
 
 
 def arctanh(x: Any, /) -> Any:
-    """The inverse of tanh; NaN outside of -1..1."""
+    """The inverse of tanh; infinite at -1 and 1, NaN for real x outside.
+
+    >>> jnp.arctanh(jnp.array([0, 1, 2])), jnp.arctanh(jnp.tanh(0.5)).round(3)
+    (Array([ 0., inf, nan], dtype=float32), Array(0.5, dtype=float32, weak_type=True))
+    """
     return _float(functions.atanh, "arctanh", x)
 
 
@@ -175,7 +262,11 @@ asin, acos, atan, asinh, acosh, atanh = arcsin, arccos, arctan, arcsinh, arccosh
 
 
 def arctan2(x1: Any, x2: Any, /) -> Any:
-    """The angle of the point (x2, x1) in the plane, in radians, in -pi..pi."""
+    """The angle of the point (x2, x1) in the plane, in radians, in -pi..pi; y comes before x.
+
+    >>> jnp.rad2deg(jnp.arctan2(jnp.array([0, 1, 1, -1]), jnp.array([1, 1, -1, -1]))).round(3)
+    Array([   0.,   45.,  135., -135.], dtype=float32)
+    """
     return functions.atan2.bind(*promote("arctan2", (x1, x2), INEXACT_KIND))
 
 
@@ -183,7 +274,11 @@ atan2 = arctan2
 
 
 def hypot(x1: Any, x2: Any, /) -> Any:
-    """sqrt(x1**2 + x2**2), without overflow on the way."""
+    """sqrt(x1**2 + x2**2), without overflow on the way.
+
+    >>> jnp.hypot(jnp.array([3.0, 3e30]), jnp.array([4.0, 4e30]))
+    Array([5.e+00, 5.e+30], dtype=float32)
+    """
     x1, x2 = promote("hypot", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         raise DtypeError("complex numbers are not taken", op="hypot", x1=x1, x2=x2)
@@ -197,7 +292,12 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:
-    """log(exp(x1) + exp(x2)), without overflow on the way."""
+    """log(exp(x1) + exp(x2)), without overflow on the way.
+
+    >>> jnp.logaddexp(-1000.0, -1000.0), jnp.log(jnp.exp(-1000.0) * 2)
+    (Array(-999.3068, dtype=float32, weak_type=True),
+     Array(-inf, dtype=float32, weak_type=True))
+    """
     x1, x2 = promote("logaddexp", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         return _complex_logaddexp(x1, x2)
@@ -225,7 +325,11 @@ def _complex_logaddexp(x1: Any, x2: Any) -> Any:
 
 
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
-    """log2(2**x1 + 2**x2), without overflow on the way."""
+    """log2(2**x1 + 2**x2), without overflow on the way.
+
+    >>> jnp.logaddexp2(jnp.array([3, 1000]), jnp.array([3, 1000]))
+    Array([   4., 1001.], dtype=float32)
+    """
     x1, x2 = promote("logaddexp2", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         scaled = _complex_logaddexp(*(multiply(x, math.log(2)) for x in (x1, x2)))
@@ -234,7 +338,11 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
 
 
 def sinc(x: Any, /) -> Any:
-    """sin(pi x) / (pi x), 1 at 0; smooth, so that derivatives at 0 are right."""
+    """sin(pi x) / (pi x), 1 at 0; smooth, so that derivatives at 0 are right.
+
+    >>> jnp.sinc(jnp.array([0, 2, 0.5])).round(3)
+    Array([1.   , 0.   , 0.637], dtype=float32)
+    """
     x = to_inexact("sinc", x)
     if type_of(x).dtype in COMPLEX:
         near, sign = x, 1
@@ -253,12 +361,20 @@ def sinc(x: Any, /) -> Any:
 
 
 def deg2rad(x: Any, /) -> Any:
-    """Degrees as radians."""
+    """Degrees as radians.
+
+    >>> jnp.deg2rad(180) / jnp.pi
+    Array(1., dtype=float32, weak_type=True)
+    """
     return multiply(to_inexact("deg2rad", x), math.pi / 180)
 
 
 def rad2deg(x: Any, /) -> Any:
-    """Radians as degrees."""
+    """Radians as degrees.
+
+    >>> jnp.rad2deg(jnp.array([0, jnp.pi]))
+    Array([  0., 180.], dtype=float32)
+    """
     return multiply(to_inexact("rad2deg", x), 180 / math.pi)
 
 
@@ -266,7 +382,11 @@ radians, degrees = deg2rad, rad2deg
 
 
 def heaviside(x1: Any, x2: Any, /) -> Any:
-    """0 where x1 < 0, x2 where x1 == 0, 1 where x1 > 0; NaN where x1 is NaN."""
+    """0 where x1 < 0, x2 where x1 == 0, 1 where x1 > 0; NaN where x1 is NaN.
+
+    >>> jnp.heaviside(jnp.array([-2, 0, 3]), 0.5)
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     x1, x2 = promote("heaviside", (x1, x2), INEXACT_KIND, together=False)
     zero = np.zeros((), type_of(x1).dtype)
     step = where(compare.lt(x1, zero), zero, where(compare.gt(x1, zero), np.ones_like(zero), x2))
@@ -274,12 +394,20 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
 
 
 def nextafter(x: Any, y: Any, /) -> Any:
-    """The number next to x towards y."""
+    """The number of the dtype that lies next to x on the way to y.
+
+    >>> jnp.nextafter(1.0, 2.0) - 1 == jnp.finfo(jnp.float32).eps
+    Array(True, dtype=bool)
+    """
     return functions.nextafter.bind(*promote("nextafter", (x, y), INEXACT_KIND))
 
 
 def spacing(x: Any, /) -> Any:
-    """The distance from x to the next number away from 0, with the sign of x."""
+    """The distance from x to the next number away from 0, with the sign of x.
+
+    >>> jnp.spacing(jnp.array([1.0, 2.0, -1.0])) * 2**23
+    Array([ 1.,  2., -1.], dtype=float32)
+    """
     x = value("spacing", to_inexact("spacing", x))
     if x.dtype in COMPLEX:
         raise DtypeError("complex numbers are not taken", op="spacing", x=x)
@@ -289,7 +417,11 @@ def spacing(x: Any, /) -> Any:
 
 
 def ldexp(x1: Any, x2: Any, /) -> Any:
-    """x1 * 2**x2 for integers x2. Raises DtypeError for other x2."""
+    """x1 * 2**x2 for integers x2. Raises DtypeError for other x2.
+
+    >>> jnp.ldexp(jnp.array([0.5, 3.0]), jnp.array([4, -1]))
+    Array([8. , 1.5], dtype=float32)
+    """
     x1, x2 = to_inexact("ldexp", x1), value("ldexp", x2, 1)
     if x2.dtype not in INTEGER and x2.dtype not in BOOL:
         raise DtypeError("x2 must be made of integers", op="ldexp", x1=x1, x2=x2)
@@ -315,7 +447,11 @@ def power_of_two(n: Any, dtype: Any) -> Any:
 
 
 def frexp(x: Any, /) -> tuple[Any, Any]:
-    """(mantissa, exponent) with x = mantissa * 2**exponent and 0.5 <= abs(mantissa) < 1."""
+    """(mantissa, exponent) with x = mantissa * 2**exponent and 0.5 <= abs(mantissa) < 1.
+
+    >>> jnp.frexp(jnp.array([1.0, 6.0, 0.0]))
+    (Array([0.5 , 0.75, 0.  ], dtype=float32), Array([1, 3, 0], dtype=int32))
+    """
     x = value("frexp", to_inexact("frexp", x))
     dtype = x.dtype
     if dtype in COMPLEX:
@@ -342,7 +478,11 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
 
 
 def gcd(x1: Any, x2: Any) -> Any:
-    """The greatest common divisor of integers."""
+    """The greatest common divisor of integers, at least 0; gcd(0, 0) is 0.
+
+    >>> jnp.gcd(jnp.array([12, 0, -9]), jnp.array([18, 5, 6]))
+    Array([6, 5, 3], dtype=int32)
+    """
     from plait.regions.loops import while_loop
 
     x1, x2 = _integers("gcd", x1, x2)
@@ -363,7 +503,11 @@ def gcd(x1: Any, x2: Any) -> Any:
 
 
 def lcm(x1: Any, x2: Any) -> Any:
-    """The least common multiple of integers."""
+    """The least common multiple of integers, at least 0.
+
+    >>> jnp.lcm(jnp.array([4, -3]), jnp.array([6, 5]))
+    Array([12, 15], dtype=int32)
+    """
     x1, x2 = _integers("lcm", x1, x2)
     divisor = gcd(x1, x2)
     safe = where(equal(divisor, 0), 1, divisor)
@@ -384,6 +528,9 @@ def i0(x: Any) -> Any:
 
     Source: rational approximations as in Abramowitz and Stegun 9.8.1 and 9.8.2 reach 1e-7 only; the
     power series and the asymptotic series, each summed to float32's last digit, take their place.
+
+    >>> jnp.i0(jnp.array([0.0, 2.0, -2.0])).round(3)
+    Array([1.  , 2.28, 2.28], dtype=float32)
     """
     x = to_inexact("i0", x)
     if type_of(x).dtype in COMPLEX:
@@ -407,7 +554,11 @@ def i0(x: Any) -> Any:
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
-    """Angles made continuous: jumps of more than discont (period / 2) lose whole periods."""
+    """Angles made continuous: jumps of more than discont (period / 2) lose whole periods.
+
+    >>> jnp.unwrap(jnp.array([0, 90, 180, -90, 0]), period=360)
+    Array([  0,  90, 180, 270, 360], dtype=int32)
+    """
     from plait.numpy.cumulative import cumsum
     from plait.numpy.manipulation import concatenate
     from plait.numpy.pieces import diff
