@@ -47,6 +47,11 @@ def quantile(
 
     Methods between two elements: "linear", "lower", "higher", "midpoint", "nearest". NaN if one of
     the elements is NaN. Several q come first in the result.
+
+    >>> jnp.quantile(jnp.array([1.0, 2.0, 3.0, 5.0]), jnp.array([0.5, 1.0]))
+    Array([2.5, 5. ], dtype=float32)
+    >>> jnp.quantile(jnp.array([1.0, 2.0, 3.0, 5.0]), 0.5, method="lower")
+    Array(2., dtype=float32)
     """
     return _quantile("quantile", a, q, 1.0, axis, out, overwrite_input, method, keepdims, weights)
 
@@ -62,7 +67,11 @@ def percentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """As quantile, with q in percent (0..100)."""
+    """As quantile, with q in percent (0..100).
+
+    >>> jnp.percentile(jnp.array([[1.0, 2.0, 4.0], [3.0, 5.0, 9.0]]), 25, axis=1)
+    Array([1.5, 4. ], dtype=float32)
+    """
     return _quantile(
         "percentile", a, q, 100.0, axis, out, overwrite_input, method, keepdims, weights
     )
@@ -79,7 +88,11 @@ def nanquantile(
     *,
     weights: Any = None,
 ) -> Any:
-    """The quantile of the elements that are not NaN."""
+    """The quantile of the elements that are not NaN.
+
+    >>> jnp.nanquantile(jnp.array([1.0, jnp.nan, 2.0, 5.0]), 0.5)
+    Array(2., dtype=float32)
+    """
     return _quantile(
         "nanquantile", a, q, 1.0, axis, out, overwrite_input, method, keepdims, weights, True
     )
@@ -96,7 +109,11 @@ def nanpercentile(
     *,
     weights: Any = None,
 ) -> Any:
-    """The percentile of the elements that are not NaN."""
+    """The percentile of the elements that are not NaN.
+
+    >>> jnp.nanpercentile(jnp.array([1.0, jnp.nan, 3.0]), 75)
+    Array(2.5, dtype=float32)
+    """
     return _quantile(
         "nanpercentile", a, q, 100.0, axis, out, overwrite_input, method, keepdims, weights, True
     )
@@ -109,7 +126,11 @@ def median(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """The middle element along axes, or the mean of the two in the middle."""
+    """The middle element along axes, or the mean of the two in the middle.
+
+    >>> jnp.median(jnp.array([[7, 1, 3], [4, 8, 6]]), axis=1), jnp.median(jnp.array([1, 2, 5, 9]))
+    (Array([3., 6.], dtype=float32), Array(3.5, dtype=float32))
+    """
     return _quantile("median", a, 0.5, 1.0, axis, out, overwrite_input, "midpoint", keepdims, None)
 
 
@@ -120,7 +141,11 @@ def nanmedian(
     overwrite_input: bool = False,
     keepdims: bool = False,
 ) -> Any:
-    """The median of the elements that are not NaN."""
+    """The median of the elements that are not NaN.
+
+    >>> jnp.nanmedian(jnp.array([1.0, jnp.nan, 2.0, 9.0]))
+    Array(2., dtype=float32)
+    """
     return _quantile(
         "nanmedian", a, 0.5, 1.0, axis, out, overwrite_input, "midpoint", keepdims, None, True
     )
@@ -243,6 +268,10 @@ def cov(
 
     fweights are counts, aweights weights of the observations; the divisor is n - ddof, ddof 1, or 0
     with bias.
+
+    >>> jnp.cov(jnp.array([[0.0, 1.0, 2.0], [4.0, 2.0, 0.0]]))
+    Array([[ 1., -2.],
+           [-2.,  4.]], dtype=float32)
     """
     x = _variables("cov", m, rowvar)
     if y is not None:
@@ -312,7 +341,12 @@ def _weights(op: str, weights: Any, n: int, name: str, integers: bool) -> Any:
 
 
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
-    """The matrix of correlation coefficients of variables, one a row."""
+    """The matrix of correlation coefficients of variables, one a row (a column with rowvar=False).
+
+    >>> jnp.corrcoef(jnp.array([0.0, 1.0, 2.0]), jnp.array([4.0, 2.0, 0.0]))
+    Array([[ 1., -1.],
+           [-1.,  1.]], dtype=float32)
+    """
     c = cov(x, y, rowvar, dtype=dtype)
     if not c.ndim:
         return ufuncs.true_divide(c, c)
