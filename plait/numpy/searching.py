@@ -59,7 +59,15 @@ def sort(
     stable: bool = True,
     descending: bool = False,
 ) -> Any:
-    """`a` sorted along an axis (flattened with None), increasing; NaN comes last."""
+    """`a` sorted along an axis (flattened with None), increasing; NaN comes last.
+
+    >>> jnp.sort(jnp.array([3.0, jnp.nan, 1.0])), jnp.sort(jnp.array([[3, 1], [2, 5]]), axis=0)
+    (Array([ 1.,  3., nan], dtype=float32),
+     Array([[2, 1],
+            [3, 5]], dtype=int32))
+    >>> jnp.sort(jnp.array([3, 1, 2]), descending=True)
+    Array([3, 2, 1], dtype=int32)
+    """
     a, axis = _along("sort", a, axis, kind, order)
     y = sorting.sort(a, axis, stable)
     return ops.rev(y, (axis,)) if descending else y
@@ -74,7 +82,11 @@ def argsort(
     stable: bool = True,
     descending: bool = False,
 ) -> Any:
-    """The positions that sort `a` along an axis; equal elements keep their order."""
+    """The positions that sort `a` along an axis; equal elements keep their order.
+
+    >>> jnp.argsort(jnp.array([30, 10, 20, 10]))
+    Array([1, 3, 2, 0], dtype=int32)
+    """
     a, axis = _along("argsort", a, axis, kind, order)
     if not descending:
         return astype(sorting.argsort(a, axis, stable), dtypes.default_int())
@@ -84,7 +96,11 @@ def argsort(
 
 
 def lexsort(keys: Any, axis: int = -1) -> Any:
-    """The positions that sort by several keys, the last one first of all."""
+    """The positions that sort by several keys, the last one first of all.
+
+    >>> jnp.lexsort((jnp.array([9, 4, 1]), jnp.array([1, 2, 1])))
+    Array([2, 0, 1], dtype=int32)
+    """
     found = list(keys) if isinstance(keys, list | tuple) else list(rows(value("lexsort", keys)))
     if not found:
         raise ArgumentError("needs at least one key", op="lexsort")
@@ -101,14 +117,22 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
-    """`a` with its kth smallest element in place kth, smaller ones before it: here, sorted."""
+    """`a` with its kth smallest element in place kth, smaller ones before it: here, sorted.
+
+    >>> jnp.partition(jnp.array([5, 1, 4, 2, 3]), 2)[:3]
+    Array([1, 2, 3], dtype=int32)
+    """
     a = value("partition", a)
     _check_kth("partition", a, kth, axis)
     return sort(a, axis)
 
 
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
-    """The positions of `partition`."""
+    """The positions of `partition`.
+
+    >>> jnp.argpartition(jnp.array([5, 1, 4]), 0)[0]
+    Array(1, dtype=int32)
+    """
     a = value("argpartition", a)
     _check_kth("argpartition", a, kth, axis)
     return argsort(a, axis)
@@ -121,13 +145,21 @@ def _check_kth(op: str, a: Any, kth: int, axis: int) -> None:
 
 
 def sort_complex(a: Any) -> Any:
-    """`a` sorted along its last axis, as complex numbers."""
+    """`a` sorted along its last axis, as complex numbers.
+
+    >>> jnp.sort_complex(jnp.array([2, 1 + 3j, 1 + 1j]))
+    Array([1.+1.j, 1.+3.j, 2.+0.j], dtype=complex64)
+    """
     y = sort(a)
     return y if y.dtype in COMPLEX else astype(y, dtypes.complex_of(y.dtype))
 
 
 def top_k(x: Any, k: int, /, *, axis: int = -1) -> tuple[Any, Any]:
-    """(the k largest elements along an axis, largest first, their positions)."""
+    """(the k largest elements along an axis, largest first, their positions).
+
+    >>> jnp.top_k(jnp.array([3, 9, 1, 7]), 2)
+    (Array([9, 7], dtype=int32), Array([1, 3], dtype=int32))
+    """
     values, places = sorting.top_k(value("top_k", x), k, axis=axis)
     return values, places
 
@@ -138,7 +170,13 @@ def top_k(x: Any, k: int, /, *, axis: int = -1) -> tuple[Any, Any]:
 def searchsorted(
     a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
 ) -> Any:
-    """Where elements of v go in the sorted vector `a`: before ("left") or after equal ones."""
+    """Where elements of v go in the sorted vector `a`: before ("left") or after equal ones.
+
+    >>> jnp.searchsorted(jnp.array([10, 20, 20, 30]), jnp.array([5, 20, 99]))
+    Array([0, 1, 4], dtype=int32)
+    >>> jnp.searchsorted(jnp.array([10, 20, 20, 30]), 20, side="right")
+    Array(3, dtype=int32)
+    """
     if side not in ("left", "right"):
         raise ArgumentError("side is 'left' or 'right'", op="searchsorted", side=side)
     a, v = promote_dtypes("searchsorted", (a, v))
@@ -175,7 +213,11 @@ def _less(x: Any, y: Any) -> Any:
 
 
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
-    """The number of the interval of increasing (or decreasing) bins in which each x lies."""
+    """The number of the interval of increasing (or decreasing) bins in which each x lies.
+
+    >>> jnp.digitize(jnp.array([0.5, 1.0, 9.0]), jnp.array([0, 1, 2]))
+    Array([1, 2, 3], dtype=int32)
+    """
     bins = value("digitize", bins, 1)
     if bins.ndim != 1:
         raise ShapeError("bins must be a vector", op="digitize", bins=bins)
@@ -196,6 +238,9 @@ def interp(
     """The value at x of the broken line through the points (xp, fp), xp increasing.
 
     left and right are the values outside (the ends by default; "extrapolate" goes on).
+
+    >>> jnp.interp(jnp.array([0.5, 1.5, 9.0]), jnp.array([0, 1, 2]), jnp.array([0, 10, 30]))
+    Array([ 5., 20., 30.], dtype=float32)
     """
     xp, fp = value("interp", xp, 1), value("interp", fp, 2)
     if xp.ndim != 1 or fp.shape != xp.shape or not xp.size:
@@ -245,6 +290,9 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
     In a trace their number is not known: `size` fixes it, fill_value (0, or one for each axis)
     stands in what is left over.
+
+    >>> jnp.nonzero(jnp.array([[0, 5], [7, 0]])), jnp.nonzero(jnp.array([0, 5]), size=3)
+    ((Array([0, 1], dtype=int32), Array([1, 0], dtype=int32)), (Array([1, 0, 0], dtype=int32),))
     """
     return _nonzero("nonzero", value("nonzero", a), size, fill_value)
 
@@ -295,12 +343,21 @@ def packed_positions(mask: Any, size: int) -> tuple[Any, Any]:
 
 
 def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The positions in the flattened array of the elements that are not 0."""
+    """The positions in the flattened array of the elements that are not 0.
+
+    >>> jnp.flatnonzero(jnp.array([[0, 5], [7, 0]]))
+    Array([1, 2], dtype=int32)
+    """
     return _nonzero("flatnonzero", ravel(a), size, fill_value)[0]
 
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The positions of the elements that are not 0, one row each."""
+    """The positions of the elements that are not 0, one row each.
+
+    >>> jnp.argwhere(jnp.array([[0, 5], [7, 0]]))
+    Array([[0, 1],
+           [1, 0]], dtype=int32)
+    """
     a = value("argwhere", a)
     found = _nonzero("argwhere", a, size, fill_value)
     if not a.ndim:
@@ -317,7 +374,12 @@ def compress(
     fill_value: Any = 0,
     out: None = None,
 ) -> Any:
-    """The slices of `a` along an axis at which a boolean vector holds."""
+    """The slices of `a` along an axis at which a boolean vector holds.
+
+    >>> jnp.compress(jnp.array([True, False, True]), jnp.arange(6).reshape(2, 3), axis=1)
+    Array([[0, 2],
+           [3, 5]], dtype=int32)
+    """
     out_is_none("compress", out)
     a, condition = value("compress", a, 1), value("compress", condition)
     if condition.ndim != 1:
@@ -341,7 +403,11 @@ def compress(
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
-    """The elements of the flattened array at which the condition holds."""
+    """The elements of the flattened array at which the condition holds.
+
+    >>> jnp.extract(jnp.arange(6) % 2 == 1, jnp.arange(6) * 10)
+    Array([10, 30, 50], dtype=int32)
+    """
     return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
 
 
@@ -349,7 +415,12 @@ def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: An
 
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
-    """From the first choice whose condition holds, element by element, else the default."""
+    """From the first choice whose condition holds, element by element, else the default.
+
+    >>> x = jnp.arange(6)
+    >>> jnp.select([x < 2, x < 4], [-x, 10 * x], default=99)
+    Array([ 0, -1, 20, 30, 99, 99], dtype=int32)
+    """
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ArgumentError("needs as many choices as conditions, at least one", op="select")
     choices = promote("select", (*choicelist, default))
@@ -360,7 +431,11 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
-    """choices[a], element by element; mode "wrap" or "clip" for numbers outside."""
+    """choices[a], element by element; mode "wrap" or "clip" for numbers outside.
+
+    >>> jnp.choose(jnp.array([0, 1, 0]), [jnp.array([1, 2, 3]), 9])
+    Array([1, 9, 3], dtype=int32)
+    """
     out_is_none("choose", out)
     a = value("choose", a)
     choices = list(rows(choices)) if is_traced_or_device(choices) else list(choices)
@@ -384,7 +459,12 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """A function given piece by piece: a value or function for each condition, and a default."""
+    """A function given piece by piece: a value or function for each condition, and a default.
+
+    >>> x = jnp.array([-2.0, 0.0, 3.0])
+    >>> jnp.piecewise(x, [x < 0, x > 0], [jnp.negative, jnp.square, 7.0])
+    Array([2., 7., 9.], dtype=float32)
+    """
     x = value("piecewise", x)
     if not isinstance(condlist, list | tuple):
         condlist = [condlist]
