@@ -8,17 +8,20 @@
     ├── OutOfRangeError (IndexError, ValueError)  an index, axis or position outside its range
     ├── IntegerOverflowError (OverflowError)      an integer the dtype cannot hold
     ├── AxisNameError (NameError)                 an axis name no enclosing vmap or pmap binds
-    ├── ConcretizationTypeError (TypeError)       a traced value where Python needs a number
-    │   ├── TracerBoolConversionError
-    │   ├── TracerIntegerConversionError
-    │   └── TracerArrayConversionError
-    ├── NonConcreteBooleanIndexError (IndexError) a boolean index whose result has no static shape
-    ├── UnexpectedTracerError (RuntimeError)      a traced value used after its transformation ended
+    ├── JAXTypeError (TypeError)                  a traced value where it cannot be
+    │   ├── ConcretizationTypeError               where Python needs a number
+    │   │   ├── TracerBoolConversionError
+    │   │   ├── TracerIntegerConversionError
+    │   │   └── TracerArrayConversionError
+    │   └── UnexpectedTracerError (RuntimeError)  after its transformation ended
+    ├── JAXIndexError (IndexError)
+    │   └── NonConcreteBooleanIndexError          a boolean index whose result has no static shape
     ├── MissingRuleError (TypeError)              an op that has no answer to a transformation
     ├── NanError (FloatingPointError)             found by debug_nans
     └── PlaitRuntimeError (RuntimeError)
         ├── BackendError                          no such platform, device or plugin
         ├── CompileError                          XLA refused a program
+        ├── CheckError                            a check() that does not hold
         ├── OutOfMemory                           a device has no room
         ├── PeerLost                              another process died, hangs or has ended
         ├── ProcessMismatch                       processes that must run one program run several
@@ -133,7 +136,11 @@ class AxisNameError(PlaitError, NameError):
     """An axis name that no enclosing vmap or pmap binds."""
 
 
-class ConcretizationTypeError(PlaitError, TypeError):
+class JAXTypeError(PlaitError, TypeError):
+    """A traced value stands where it cannot be."""
+
+
+class ConcretizationTypeError(JAXTypeError):
     """A traced value stands where Python needs its number."""
 
 
@@ -149,11 +156,15 @@ class TracerArrayConversionError(ConcretizationTypeError):
     """NumPy asked a traced value for its data."""
 
 
-class NonConcreteBooleanIndexError(PlaitError, IndexError):
+class JAXIndexError(PlaitError, IndexError):
+    """An index that a program cannot have."""
+
+
+class NonConcreteBooleanIndexError(JAXIndexError):
     """A traced boolean mask as index: the shape of the result would depend on its values."""
 
 
-class UnexpectedTracerError(PlaitError, RuntimeError):
+class UnexpectedTracerError(JAXTypeError, RuntimeError):
     """A traced value was kept and used after the transformation that made it had ended."""
 
 
@@ -169,12 +180,19 @@ class PlaitRuntimeError(PlaitError, RuntimeError):
     """Something went wrong while a program was compiled or ran."""
 
 
+JaxRuntimeError = PlaitRuntimeError  # as JAX calls it
+
+
 class BackendError(PlaitRuntimeError):
     """No such platform, device or plugin, or it cannot be changed any more."""
 
 
 class CompileError(PlaitRuntimeError):
     """XLA refused a program."""
+
+
+class CheckError(PlaitRuntimeError):
+    """A condition given to experimental.checkify.check that does not hold."""
 
 
 class OutOfMemory(PlaitRuntimeError):

@@ -19,6 +19,7 @@ from plait.ops.arithmetic import (
 )
 from plait.ops.axes import broadcast_in_dim, expand_dims, rev
 from plait.ops.bitcast import bitcast_convert_type
+from plait.ops.bessel import bessel_i0e, bessel_i1e
 from plait.ops.collective import (
     all_gather,
     all_to_all,
@@ -134,6 +135,13 @@ from plait.ops.functions import (
     tanh,
 )
 from plait.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from plait.ops.incomplete import (
+    betainc,
+    igamma,
+    igamma_grad_a,
+    igammac,
+    random_gamma_grad,
+)
 from plait.ops.iota import broadcasted_iota, full, full_like, iota
 from plait.ops.reduce import (
     argmax,
@@ -169,28 +177,19 @@ from plait.ops.slices import (
     tile,
 )
 from plait.ops.sort import approx_max_k, approx_min_k, sort, sort_key_val, top_k
-from plait.ops.special import (
-    bessel_i0e,
-    bessel_i1e,
-    betainc,
-    digamma,
-    erf,
-    erf_inv,
-    erfc,
-    igamma,
-    igamma_grad_a,
-    igammac,
-    lgamma,
-    polygamma,
-    random_gamma_grad,
-    zeta,
-)
+from plait.ops.special import digamma, erf, erf_inv, erfc, lgamma, polygamma, zeta
 from plait.ops.structure import (
+    batch_matmul,
     broadcast_shapes,
     broadcast_to_rank,
+    dtype,
+    empty,
+    reciprocal,
     reduce_sum,
     reshape,
+    stack,
     transpose,
+    unstack,
 )
 from plait.ops.window import reduce_window, reduce_window_shape_tuple
 from plait.ops.window_shape import padtype_to_pads
@@ -198,6 +197,8 @@ from plait.regions.checkpoint import optimization_barrier
 from plait.regions.cond import cond, switch
 from plait.regions.custom import custom_gradient, stop_gradient
 from plait.regions.loops import associative_scan, fori_loop, map, scan, while_loop
+from plait.transforms.implicit import custom_root
+from plait.transforms.platform import platform_dependent
 from plait.transforms.shard_map import with_sharding_constraint
 
 regularized_incomplete_beta = betainc

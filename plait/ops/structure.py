@@ -8,6 +8,10 @@ from typing import Any
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ShapeError
 from plait.ops import axes as ops
+from plait.ops.arithmetic import integer_pow
+from plait.ops.dot import dot_general
+from plait.ops.iota import full
+from plait.ops.slices import concatenate, index_in_dim
 
 
 def transpose(operand: Any, permutation: Sequence[int]) -> Any:
@@ -77,3 +81,70 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     if have > rank:
         raise ArgumentError("x has a higher rank", op="broadcast_to_rank", x=x, rank=rank)
     return ops.reshape(x, (1,) * (rank - have) + type_of(x).shape)
+
+
+def dtype(x: Any) -> Any:
+    """The dtype that x has, or would have as an array.
+
+    >>> lax.dtype(1.0)
+    dtype('float32')
+    """
+    return type_of(x).dtype
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x.
+
+    >>> lax.reciprocal(jnp.array([2.0, 4.0]))
+    Array([0.5 , 0.25], dtype=float32)
+    """
+    return integer_pow(x, -1)
+
+
+def empty(shape: Sequence[int], dtype: Any) -> Any:
+    """An array of zeros: memory without a value does not exist here.
+
+    >>> lax.empty((2,), jnp.int32)
+    Array([0, 0], dtype=int32)
+    """
+    return full(shape, 0, dtype)
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Any:
+    """Products of matrices in the last two axes, one for each position along the others.
+
+    Shapes: [*s, m, k], [*s, k, n] -> [*s, m, n]. Raises: ShapeError.
+
+    >>> lax.batch_matmul(jnp.ones((4, 2, 3)), jnp.ones((4, 3, 5))).shape
+    (4, 2, 5)
+    """
+    n = type_of(lhs).ndim
+    if n < 2 or type_of(rhs).ndim != n:
+        raise ShapeError(
+            "needs two arrays of one rank, at least 2", op="batch_matmul", lhs=lhs, rhs=rhs
+        )
+    batch = tuple(range(n - 2))
+    return dot_general(lhs, rhs, (((n - 1,), (n - 2,)), (batch, batch)), precision)
+
+
+def stack(operands: Sequence[Any], axis: int = 0) -> Any:
+    """Arrays of one shape and dtype along a new axis. Raises: ShapeError, DtypeError.
+
+    >>> lax.stack([jnp.zeros(3), jnp.ones(3)]).shape
+    (2, 3)
+    """
+    if not operands:
+        raise ShapeError("needs at least one array", op="stack")
+    axis = ops.normalise_axis(axis, type_of(operands[0]).ndim + 1, "stack")
+    return concatenate([ops.expand_dims(x, (axis,)) for x in operands], axis)
+
+
+def unstack(operand: Any, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of an array along an axis, without that axis.
+
+    >>> [x.shape for x in lax.unstack(jnp.zeros((2, 3)))]
+    [(3,), (3,)]
+    """
+    axis = ops.normalise_axis(axis, type_of(operand).ndim, "unstack")
+    count = type_of(operand).shape[axis]
+    return tuple(index_in_dim(operand, k, axis, keepdims=False) for k in range(count))

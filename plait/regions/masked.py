@@ -17,6 +17,7 @@ from plait.core.program import Program, Var, program_has_effects, sub_programs
 from plait.core.types import ArrayType
 from plait.interpreters.closed import stage_closed
 from plait.ops.callback import Masked, debug_callback_p, io_callback_p
+from plait.ops.check import check_p
 from plait.regions import custom_jvp, custom_vjp
 
 
@@ -35,10 +36,12 @@ def _run(program: Program, active: Any, *args: Any) -> list[Any]:
     before = context.source
     try:
         for eqn in program.equations:
-            xs = [env[a] if type(a) is Var else a.value for a in eqn.inputs]
+            xs = [env[a] if type(a) is Var else a.operand for a in eqn.inputs]
             params = eqn.params
             if eqn.op in (debug_callback_p, io_callback_p):
                 xs, params = [active, *xs], {**params, "function": Masked(params["function"])}
+            elif eqn.op is check_p:
+                xs, params = check_p.when(active, xs, params)
             elif any(map(program_has_effects, sub_programs(params))):
                 xs, params = _inside(eqn.op, xs, params, active)
             context.source = eqn.source
@@ -46,7 +49,7 @@ def _run(program: Program, active: Any, *args: Any) -> list[Any]:
             env.update(zip(eqn.outputs, ys if eqn.op.multiple_results else (ys,), strict=True))
     finally:
         context.source = before
-    return [env[a] if type(a) is Var else a.value for a in program.outputs]
+    return [env[a] if type(a) is Var else a.operand for a in program.outputs]
 
 
 def _inside(

@@ -8,7 +8,7 @@ from plait.dtypes import *  # noqa: F403
 from plait.dtypes import __all__ as _all
 
 
-class ExtendedDType(metaclass=abc.ABCMeta):
+class ExtendedDType(abc.ABC):  # noqa: B024 (a class to compare with, no more)
     """Base of dtypes that are not of numbers. plait has one, of keys, and takes no others."""
 
 
