@@ -27,6 +27,8 @@ PUBLIC = (
     "plait.ops",
     "plait.profiler",
     "plait.random",
+    "plait.scipy.fft",
+    "plait.scipy.signal",
     "plait.sharding",
     "plait.testing",
     "plait.tree",

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from plait.scipy import linalg, sparse
+    from plait.scipy import fft, linalg, signal, sparse
 
-_MODULES = frozenset(("linalg", "sparse"))
+_MODULES = frozenset(("fft", "linalg", "signal", "sparse"))
 
 
 def __getattr__(name: str) -> _Any:
