@@ -254,9 +254,9 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     return ops.broadcast_to(a, shape_of(shape, "broadcast_to"))
 
 
-def broadcast_arrays(*args: Any) -> list[Any]:
+def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
     """The arrays, each repeated to the shape they broadcast to together."""
-    return broadcast_together("broadcast_arrays", *args) if args else []
+    return tuple(broadcast_together("broadcast_arrays", *args)) if args else ()
 
 
 # --- join

@@ -15,6 +15,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, UINT
+from plait.core.interpreter import Tracer
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, IntegerOverflowError
 from plait.numpy.promotion import (
@@ -169,10 +170,18 @@ def power(x: Any, y: Any, /) -> Any:
     if type(y) is int:
         (x,) = promote("power", (x,), NUMERIC)
         return arithmetic.integer_pow(x, y)
-    x, y = promote("power", (x, y), NUMERIC)
+    exponent = operand("power", y, 1)
+    x, y = promote("power", (x, exponent), NUMERIC)
     if type_of(x).dtype in INTEGER:
         return _integer_power(x, y)
-    return functions.pow_p.bind(x, y)
+    z = functions.pow_p.bind(x, y)
+    t = type_of(exponent)
+    if type_of(z).weak_type and not t.weak_type and t.dtype in INTEGER:
+        # As in JAX the base is not converted to meet integers: 2.0**n is as strong as n, unless n
+        # is a number at hand.
+        if t.ndim or isinstance(exponent, Tracer):
+            return arithmetic.convert_element_type(z, type_of(z).dtype)
+    return z
 
 
 pow = power

@@ -63,6 +63,9 @@ def test_weak_arrays_give_way():
     assert not jnp.array([1.0]).weak_type
     assert jnp.sin(1).weak_type
     assert not jnp.sin(True).weak_type
+    assert not (2.0 ** jnp.arange(3)).weak_type
+    assert (2.0 ** jnp.int8(2)).weak_type
+    assert not plait.jit(lambda n: 2.0**n)(np.int32(3)).weak_type
 
 
 def test_numpy_scalars_are_strong():
