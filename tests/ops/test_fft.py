@@ -23,7 +23,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("kind, x, lengths, numpy", CASES, ids=str)
+@pytest.mark.parametrize("kind, x, lengths, numpy", CASES, ids=[str(c[0]) for c in CASES])
 def test_values(kind, x, lengths, numpy):
     y = lax.fft(x, kind, lengths)
     want = numpy(x)
