@@ -39,36 +39,65 @@ def _running(
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The sums of the elements up to each one, along an axis or of the flattened array."""
+    """The sums of the elements up to each one, along an axis or of the flattened array.
+
+    >>> jnp.cumsum(jnp.array([[1, 2], [3, 4]])), jnp.cumsum(jnp.array([True, False, True]))
+    (Array([ 1,  3,  6, 10], dtype=int32), Array([1, 1, 2], dtype=int32))
+    """
     return _running("cumsum", cumulative.cumsum, a, axis, dtype, out)
 
 
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """The products of the elements up to each one, along an axis or of the flattened array."""
+    """The products of the elements up to each one, along an axis or of the flattened array.
+
+    >>> jnp.cumprod(jnp.array([[1, 2], [3, 4]]), axis=0)
+    Array([[1, 2],
+           [3, 8]], dtype=int32)
+    """
     return _running("cumprod", cumulative.cumprod, a, axis, dtype, out)
 
 
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """cumsum in which NaN counts as 0."""
+    """cumsum in which NaN counts as 0.
+
+    >>> jnp.nancumsum(jnp.array([1.0, jnp.nan, 2.0]))
+    Array([1., 1., 3.], dtype=float32)
+    """
     return _running("nancumsum", cumulative.cumsum, a, axis, dtype, out, 0.0)
 
 
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
-    """cumprod in which NaN counts as 1."""
+    """cumprod in which NaN counts as 1.
+
+    >>> jnp.nancumprod(jnp.array([3.0, jnp.nan, 2.0]))
+    Array([3., 3., 6.], dtype=float32)
+    """
     return _running("nancumprod", cumulative.cumprod, a, axis, dtype, out, 1.0)
 
 
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """The sums of the elements up to each one; with include_initial a 0 comes first."""
+    """The sums of the elements up to each one along an axis, after a 0 with include_initial.
+
+    Raises: ShapeError without an axis, unless x is a vector.
+
+    >>> jnp.cumulative_sum(jnp.array([1, 2, 3]), include_initial=True)
+    Array([0, 1, 3, 6], dtype=int32)
+    """
     return _array_api("cumulative_sum", cumulative.cumsum, x, axis, dtype, include_initial, 0)
 
 
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """The products of the elements up to each one; with include_initial a 1 comes first."""
+    """The products of the elements up to each one along an axis, after a 1 with include_initial.
+
+    Raises: ShapeError without an axis, unless x is a vector.
+
+    >>> jnp.cumulative_prod(jnp.array([2, 3, 4]), include_initial=True)
+    Array([ 1,  2,  6, 24], dtype=int32)
+    """
     return _array_api("cumulative_prod", cumulative.cumprod, x, axis, dtype, include_initial, 1)
 
 
