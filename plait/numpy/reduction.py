@@ -87,7 +87,16 @@ def sum(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """The sum along axes (all with None); `where` picks the elements, `initial` is added."""
+    """The sum along axes (all with None); `where` picks the elements, `initial` is added.
+
+    Dtypes: integers narrower than the default are summed in the default one of their kind unless
+    promote_integers is False, half precision in float32 and then rounded.
+
+    >>> jnp.sum(jnp.array([[1, 2], [3, 4]]), axis=0), jnp.sum(jnp.array([True, True]))
+    (Array([4, 6], dtype=int32), Array(2, dtype=int32))
+    >>> jnp.sum(jnp.arange(4.0), where=jnp.arange(4) > 1, keepdims=True)
+    Array([5.], dtype=float32)
+    """
     out_is_none("sum", out)
     x = value("sum", a)
     chosen = to_dtype(dtype) if dtype is not None else x.dtype
@@ -110,7 +119,11 @@ def prod(
     where: Any = None,
     promote_integers: bool = True,
 ) -> Any:
-    """The product along axes (all with None)."""
+    """The product along axes (all with None), 1 for no elements; `where` picks the elements.
+
+    >>> jnp.prod(jnp.array([[1, 2], [3, 4]]), axis=1), jnp.prod(jnp.array([]))
+    (Array([ 2, 12], dtype=int32), Array(1., dtype=float32))
+    """
     out_is_none("prod", out)
     x = value("prod", a)
     chosen = to_dtype(dtype) if dtype is not None else x.dtype
@@ -131,7 +144,13 @@ def max(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The largest element along axes; NaN if there is one. `where` needs `initial`."""
+    """The largest element along axes (all with None); NaN if there is one.
+
+    Raises: ArgumentError for `where` or no elements without `initial`.
+
+    >>> jnp.max(jnp.array([[1, 5], [7, 2]]), axis=1), jnp.max(jnp.array([1.0, jnp.nan]))
+    (Array([5, 7], dtype=int32), Array(nan, dtype=float32))
+    """
     return _extreme("max", a, axis, out, keepdims, initial, where)
 
 
@@ -143,7 +162,11 @@ def min(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The smallest element along axes; NaN if there is one. `where` needs `initial`."""
+    """The smallest element along axes (all with None); NaN if there is one. See `max`.
+
+    >>> jnp.min(jnp.array([[1, 5], [7, 2]]), axis=1), jnp.min(jnp.array([]), initial=9)
+    (Array([1, 2], dtype=int32), Array(9., dtype=float32))
+    """
     return _extreme("min", a, axis, out, keepdims, initial, where)
 
 
@@ -176,27 +199,43 @@ def any_empty(x: Any, axes: tuple[int, ...]) -> bool:
 
 
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
-    """The largest minus the smallest element along axes."""
+    """The largest minus the smallest element along axes.
+
+    >>> jnp.ptp(jnp.array([[1, 5], [7, 2]]), axis=0)
+    Array([6, 3], dtype=int32)
+    """
     out_is_none("ptp", out)
     return ufuncs.subtract(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
 
 
 def minmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> tuple[Any, Any]:
-    """(smallest, largest) element along axes."""
+    """(smallest, largest) element along axes.
+
+    >>> jnp.minmax(jnp.array([[1, 5], [7, 2]]), axis=1)
+    (Array([1, 2], dtype=int32), Array([5, 7], dtype=int32))
+    """
     return min(a, axis, keepdims=keepdims), max(a, axis, keepdims=keepdims)
 
 
 def all(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Whether all elements along axes are nonzero; True for none."""
+    """Whether all elements along axes are nonzero; True for none.
+
+    >>> jnp.all(jnp.array([[1, 2], [0, 4]]), axis=1), jnp.all(jnp.array([]))
+    (Array([ True, False], dtype=bool), Array(True, dtype=bool))
+    """
     return _logic("all", ops.reduce_and, a, axis, out, keepdims, where, np.asarray(True))
 
 
 def any(
     a: Any, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
-    """Whether an element along axes is nonzero; False for none."""
+    """Whether an element along axes is nonzero; False for none.
+
+    >>> jnp.any(jnp.array([[0, 0], [0, 4]]), axis=1), jnp.any(jnp.array([]))
+    (Array([False,  True], dtype=bool), Array(False, dtype=bool))
+    """
     return _logic("any", ops.reduce_or, a, axis, out, keepdims, where, np.asarray(False))
 
 
@@ -211,7 +250,11 @@ def _logic(
 
 
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """How many elements along axes are nonzero."""
+    """How many elements along axes are nonzero.
+
+    >>> jnp.count_nonzero(jnp.array([[0, 1], [2, 3]]), axis=0)
+    Array([1, 2], dtype=int32)
+    """
     return sum(ufuncs.to_bool("count_nonzero", a), axis, dtypes.default_int(), None, keepdims)
 
 
@@ -219,12 +262,24 @@ def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
-    """The first position of the largest element along an axis, or in the flattened array."""
+    """The first position of the largest element along an axis, or in the flattened array.
+
+    NaN counts as largest. Raises: ArgumentError for no elements.
+
+    >>> jnp.argmax(jnp.array([[1, 5], [7, 2]])), jnp.argmax(jnp.array([[1, 5], [7, 2]]), axis=1)
+    (Array(2, dtype=int32), Array([1, 0], dtype=int32))
+    """
     return _arg("argmax", ops.argmax, a, axis, out, keepdims)
 
 
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
-    """The first position of the smallest element along an axis, or in the flattened array."""
+    """The first position of the smallest element along an axis, or in the flattened array.
+
+    NaN counts as smallest. Raises: ArgumentError for no elements.
+
+    >>> jnp.argmin(jnp.array([3, 1, 1])), jnp.argmin(jnp.array([3, jnp.nan, 1]))
+    (Array(1, dtype=int32), Array(1, dtype=int32))
+    """
     return _arg("argmin", ops.argmin, a, axis, out, keepdims)
 
 
@@ -278,7 +333,11 @@ def mean(
     *,
     where: Any = None,
 ) -> Any:
-    """The mean along axes (all with None); NaN for no elements."""
+    """The mean along axes (all with None); NaN for no elements.
+
+    >>> jnp.mean(jnp.array([[1, 2], [3, 6]]), axis=1), jnp.mean(jnp.array([]))
+    (Array([1.5, 4.5], dtype=float32), Array(nan, dtype=float32))
+    """
     out_is_none("mean", out)
     x = value("mean", a)
     chosen, work = _work_dtype(x, dtype)
@@ -304,6 +363,9 @@ def average(
     """The weighted mean along axes; weights have the shape of `a` or of its one axis.
 
     With returned: (mean, sum of the weights).
+
+    >>> jnp.average(jnp.array([1.0, 5.0]), weights=jnp.array([3, 1]), returned=True)
+    (Array(2., dtype=float32), Array(4., dtype=float32))
     """
     a = value("average", a)
     axes = axes_in(axis, a.ndim, "average")
@@ -345,7 +407,11 @@ def var(
     mean: Any = None,
     correction: Any = None,
 ) -> Any:
-    """The mean squared distance from the mean along axes, divided by n - ddof."""
+    """The mean squared distance from the mean along axes; the divisor is n - ddof.
+
+    >>> jnp.var(jnp.array([1.0, 3.0, 5.0, 7.0])), jnp.var(jnp.array([1.0, 3.0]), ddof=1)
+    (Array(5., dtype=float32), Array(2., dtype=float32))
+    """
     out_is_none("var", out)
     ddof = _ddof("var", ddof, correction)
     x = value("var", a)
@@ -364,7 +430,11 @@ def std(
     mean: Any = None,
     correction: Any = None,
 ) -> Any:
-    """The square root of `var`."""
+    """The square root of `var`.
+
+    >>> jnp.std(jnp.array([[1.0, 3.0], [0.0, 8.0]]), axis=1)
+    Array([1., 4.], dtype=float32)
+    """
     out_is_none("std", out)
     ddof = _ddof("std", ddof, correction)
     x = value("std", a)
@@ -437,7 +507,11 @@ def nansum(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The sum along axes; NaN counts as 0."""
+    """The sum along axes; NaN counts as 0.
+
+    >>> jnp.nansum(jnp.array([1.0, jnp.nan, 2.0]))
+    Array(3., dtype=float32)
+    """
     x, _ = _without_nan("nansum", a, 0)
     return sum(x, axis, dtype, out, keepdims, initial, where)
 
@@ -451,7 +525,11 @@ def nanprod(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The product along axes; NaN counts as 1."""
+    """The product along axes; NaN counts as 1.
+
+    >>> jnp.nanprod(jnp.array([3.0, jnp.nan, 2.0]))
+    Array(6., dtype=float32)
+    """
     x, _ = _without_nan("nanprod", a, 1)
     return prod(x, axis, dtype, out, keepdims, initial, where)
 
@@ -464,7 +542,11 @@ def nanmax(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The largest element along axes that is not NaN; NaN if there is none."""
+    """The largest element along axes that is not NaN; NaN if there is none.
+
+    >>> jnp.nanmax(jnp.array([[1.0, jnp.nan], [jnp.nan, jnp.nan]]), axis=1)
+    Array([ 1., nan], dtype=float32)
+    """
     return _nan_extreme("nanmax", max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -476,7 +558,11 @@ def nanmin(
     initial: Any = None,
     where: Any = None,
 ) -> Any:
-    """The smallest element along axes that is not NaN; NaN if there is none."""
+    """The smallest element along axes that is not NaN; NaN if there is none.
+
+    >>> jnp.nanmin(jnp.array([[1.0, jnp.nan], [3.0, 2.0]]), axis=1)
+    Array([1., 2.], dtype=float32)
+    """
     return _nan_extreme("nanmin", min, np.inf, a, axis, out, keepdims, initial, where)
 
 
@@ -507,7 +593,11 @@ def nanmean(
     keepdims: bool = False,
     where: Any = None,
 ) -> Any:
-    """The mean along axes of the elements that are not NaN."""
+    """The mean along axes of the elements that are not NaN.
+
+    >>> jnp.nanmean(jnp.array([1.0, jnp.nan, 4.0]))
+    Array(2.5, dtype=float32)
+    """
     x = value("nanmean", a)
     return mean(x, axis, dtype, out, keepdims, where=_not_nan(x, where))
 
@@ -529,7 +619,11 @@ def nanvar(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """The variance along axes of the elements that are not NaN."""
+    """The variance along axes of the elements that are not NaN.
+
+    >>> jnp.nanvar(jnp.array([1.0, jnp.nan, 5.0]))
+    Array(4., dtype=float32)
+    """
     x = value("nanvar", a)
     return var(x, axis, dtype, out, ddof, keepdims, where=_not_nan(x, where), mean=mean)
 
@@ -544,18 +638,30 @@ def nanstd(
     where: Any = None,
     mean: Any = None,
 ) -> Any:
-    """The square root of `nanvar`."""
+    """The square root of `nanvar`.
+
+    >>> jnp.nanstd(jnp.array([1.0, jnp.nan, 5.0]))
+    Array(2., dtype=float32)
+    """
     x = value("nanstd", a)
     return std(x, axis, dtype, out, ddof, keepdims, where=_not_nan(x, where), mean=mean)
 
 
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
-    """The position of the largest element that is not NaN; -1 if there is none."""
+    """The position of the largest element that is not NaN; -1 if there is none.
+
+    >>> jnp.nanargmax(jnp.array([[1.0, jnp.nan, 3.0], [jnp.nan] * 3]), axis=1)
+    Array([ 2, -1], dtype=int32)
+    """
     return _nan_arg("nanargmax", argmax, -np.inf, a, axis, out, keepdims)
 
 
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
-    """The position of the smallest element that is not NaN; -1 if there is none."""
+    """The position of the smallest element that is not NaN; -1 if there is none.
+
+    >>> jnp.nanargmin(jnp.array([jnp.nan, 3.0, 1.0]))
+    Array(2, dtype=int32)
+    """
     return _nan_arg("nanargmin", argmin, np.inf, a, axis, out, keepdims)
 
 
@@ -574,12 +680,20 @@ def _nan_arg(
 
 
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
-    """Whether all elements are close; see `isclose`."""
+    """Whether all elements are close; see `isclose`.
+
+    >>> jnp.allclose(jnp.array([1.0, 2.0]), jnp.array([1.0, 2.00001]))
+    Array(True, dtype=bool)
+    """
     return all(isclose(a, b, rtol, atol, equal_nan))
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
-    """Whether two arrays have one shape and equal elements."""
+    """Whether two arrays have one shape and equal elements.
+
+    >>> jnp.array_equal(jnp.arange(3), jnp.array([0, 1, 2])), jnp.array_equal(jnp.ones(2), 1)
+    (Array(True, dtype=bool), Array(False, dtype=bool))
+    """
     a1, a2 = value("array_equal", a1), value("array_equal", a2, 1)
     if a1.shape != a2.shape:
         return value("array_equal", np.asarray(False))
@@ -590,7 +704,11 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 def array_equiv(a1: Any, a2: Any) -> Any:
-    """Whether two arrays broadcast and then have equal elements."""
+    """Whether two arrays broadcast and then have equal elements.
+
+    >>> jnp.array_equiv(jnp.ones((2, 3)), 1), jnp.array_equiv(jnp.ones(2), jnp.ones(3))
+    (Array(True, dtype=bool), Array(False, dtype=bool))
+    """
     a1, a2 = value("array_equiv", a1), value("array_equiv", a2, 1)
     try:
         same = ufuncs.equal(a1, a2)
