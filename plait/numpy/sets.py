@@ -66,6 +66,11 @@ def unique(
     With return_index their first positions, with return_inverse the number of each element of ar
     among them, with return_counts how often each occurs. `size` fixes their number, for traces:
     what is left over is fill_value, or the smallest element.
+
+    >>> jnp.unique(jnp.array([3, 1, 3, 2])), jnp.unique(jnp.array([3, 1, 3]), size=4, fill_value=0)
+    (Array([1, 2, 3], dtype=int32), Array([1, 3, 0, 0], dtype=int32))
+    >>> jnp.unique(jnp.array([3, 1, 3]), return_inverse=True, return_counts=True)
+    (Array([1, 3], dtype=int32), Array([1, 0, 1], dtype=int32), Array([1, 2], dtype=int32))
     """
     ar = value("unique", ar)
     asked = (return_index, return_inverse, return_counts)
@@ -166,25 +171,46 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
-    """The different elements, their first positions, the inverse, and their counts."""
+    """The different elements, their first positions, the inverse, and their counts.
+
+    >>> found = jnp.unique_all(jnp.array([3, 1, 3]))
+    >>> found.values, found.indices, found.inverse_indices, found.counts
+    (Array([1, 3], dtype=int32),
+     Array([1, 0], dtype=int32),
+     Array([1, 0, 1], dtype=int32),
+     Array([1, 2], dtype=int32))
+    """
     options = {"equal_nan": False, "size": size, "fill_value": fill_value}
     return UniqueAll(*unique(x, True, True, True, **options))
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
-    """The different elements and their counts."""
+    """The different elements and their counts.
+
+    >>> jnp.unique_counts(jnp.array([3, 1, 3])).counts
+    Array([1, 2], dtype=int32)
+    """
     options = {"equal_nan": False, "size": size, "fill_value": fill_value}
     return UniqueCounts(*unique(x, return_counts=True, **options))
 
 
 def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
-    """The different elements and the number of each element of x among them."""
+    """The different elements and the number of each element of x among them.
+
+    >>> found = jnp.unique_inverse(jnp.array([3, 1, 3]))
+    >>> found.values[found.inverse_indices]
+    Array([3, 1, 3], dtype=int32)
+    """
     options = {"equal_nan": False, "size": size, "fill_value": fill_value}
     return UniqueInverse(*unique(x, return_inverse=True, **options))
 
 
 def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The different elements."""
+    """The different elements.
+
+    >>> jnp.unique_values(jnp.array([3, 1, 3]))
+    Array([1, 3], dtype=int32)
+    """
     return unique(x, equal_nan=False, size=size, fill_value=fill_value)
 
 
@@ -196,7 +222,12 @@ def isin(
     *,
     method: str = "auto",
 ) -> Any:
-    """Whether each element is among test_elements (or is not, with invert)."""
+    """Whether each element is among test_elements (or is not, with invert).
+
+    >>> jnp.isin(jnp.array([[1, 2], [3, 4]]), jnp.array([2, 4, 6]))
+    Array([[False,  True],
+           [False,  True]], dtype=bool)
+    """
     x, tests = promote_dtypes("isin", (element, test_elements))
     tests = ravel(tests)
     n = tests.shape[0]
@@ -212,7 +243,11 @@ def isin(
 
 
 def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
-    """The elements of both arrays, sorted, each once."""
+    """The elements of both arrays, sorted, each once.
+
+    >>> jnp.union1d(jnp.array([3, 1]), jnp.array([2, 3]))
+    Array([1, 2, 3], dtype=int32)
+    """
     if size is None:
         _untraced("union1d", ar1=value("union1d", ar1), ar2=value("union1d", ar2, 1))
     both = concatenate([ravel(ar1), ravel(ar2)])
@@ -228,7 +263,11 @@ def intersect1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The elements that stand in both arrays, sorted; with their first positions if asked."""
+    """The elements that stand in both arrays, sorted; with their first positions if asked.
+
+    >>> jnp.intersect1d(jnp.array([3, 1, 2]), jnp.array([2, 3, 9]), return_indices=True)
+    (Array([2, 3], dtype=int32), Array([2, 0], dtype=int32), Array([0, 1], dtype=int32))
+    """
     x, y = promote_dtypes("intersect1d", (ar1, ar2))
     x, y = ravel(x), ravel(y)
     if size is None:
@@ -273,7 +312,11 @@ def setdiff1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The elements of ar1 that do not stand in ar2, sorted, each once."""
+    """The elements of ar1 that do not stand in ar2, sorted, each once.
+
+    >>> jnp.setdiff1d(jnp.array([3, 1, 2, 1]), jnp.array([2, 9]))
+    Array([1, 3], dtype=int32)
+    """
     x, y = promote_dtypes("setdiff1d", (ar1, ar2))
     x = ravel(x)
     if size is None:
@@ -292,7 +335,11 @@ def setxor1d(
     size: int | None = None,
     fill_value: Any = None,
 ) -> Any:
-    """The elements that stand in exactly one of two arrays, sorted, each once."""
+    """The elements that stand in exactly one of two arrays, sorted, each once.
+
+    >>> jnp.setxor1d(jnp.array([3, 1, 2]), jnp.array([2, 3, 9]))
+    Array([1, 9], dtype=int32)
+    """
     x, y = promote_dtypes("setxor1d", (ar1, ar2))
     x, y = ravel(x), ravel(y)
     if size is None:
