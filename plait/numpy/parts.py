@@ -46,7 +46,11 @@ from plait.ops.axes import broadcast_to
 
 
 def isfinite(x: Any, /) -> Any:
-    """Whether x is neither infinite nor NaN."""
+    """Whether x is neither infinite nor NaN.
+
+    >>> jnp.isfinite(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([ True, False, False], dtype=bool)
+    """
     x = operand("isfinite", x)
     dtype = type_of(x).dtype
     if dtype in FLOAT:
@@ -62,7 +66,11 @@ def _all_are(op: str, x: Any, answer: bool) -> Any:
 
 
 def isinf(x: Any, /) -> Any:
-    """Whether x is infinite; a complex number if one part is."""
+    """Whether x is infinite; a complex number if one part is.
+
+    >>> jnp.isinf(jnp.array([1.0, -jnp.inf, jnp.nan]))
+    Array([False,  True, False], dtype=bool)
+    """
     x = operand("isinf", x)
     dtype = type_of(x).dtype
     if dtype in COMPLEX:
@@ -73,12 +81,20 @@ def isinf(x: Any, /) -> Any:
 
 
 def isposinf(x: Any, /, out: None = None) -> Any:
-    """Whether x is +inf."""
+    """Whether x is +inf.
+
+    >>> jnp.isposinf(jnp.array([jnp.inf, -jnp.inf]))
+    Array([ True, False], dtype=bool)
+    """
     return _is_infinity("isposinf", x, np.inf, out)
 
 
 def isneginf(x: Any, /, out: None = None) -> Any:
-    """Whether x is -inf."""
+    """Whether x is -inf.
+
+    >>> jnp.isneginf(jnp.array([jnp.inf, -jnp.inf]))
+    Array([False,  True], dtype=bool)
+    """
     return _is_infinity("isneginf", x, -np.inf, out)
 
 
@@ -94,7 +110,11 @@ def _is_infinity(op: str, x: Any, which: float, out: Any) -> Any:
 
 
 def isnan(x: Any, /) -> Any:
-    """Whether x is NaN."""
+    """Whether x is NaN.
+
+    >>> jnp.isnan(jnp.array([1.0, jnp.inf, jnp.nan]))
+    Array([False, False,  True], dtype=bool)
+    """
     x = operand("isnan", x)
     if type_of(x).dtype not in INEXACT:
         return _all_are("isnan", x, False)
@@ -102,7 +122,11 @@ def isnan(x: Any, /) -> Any:
 
 
 def isreal(x: Any, /) -> Any:
-    """Whether the imaginary part is 0."""
+    """Whether the imaginary part is 0.
+
+    >>> jnp.isreal(jnp.array([1 + 0j, 1j]))
+    Array([ True, False], dtype=bool)
+    """
     x = operand("isreal", x)
     if type_of(x).dtype not in COMPLEX:
         return _all_are("isreal", x, True)
@@ -110,14 +134,21 @@ def isreal(x: Any, /) -> Any:
 
 
 def iscomplex(x: Any, /) -> Any:
-    """Whether the imaginary part is not 0."""
+    """Whether the imaginary part is not 0.
+
+    >>> jnp.iscomplex(jnp.array([1 + 0j, 1j]))
+    Array([False,  True], dtype=bool)
+    """
     return logical_not(isreal(x))
 
 
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether abs(a - b) <= atol + rtol * abs(b), element by element; infinities equal themselves.
 
-    With equal_nan, NaN equals NaN.
+    NaN equals NaN only with equal_nan.
+
+    >>> jnp.isclose(jnp.array([1.0, 1.1, jnp.inf]), jnp.array([1.000001, 1.0, jnp.inf]))
+    Array([ True, False,  True], dtype=bool)
     """
     a, b = promote("isclose", (a, b), NUMERIC)
     dtype = type_of(a).dtype
@@ -141,7 +172,11 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
-    """Replace NaN by `nan`, infinities by posinf and neginf (the dtype's largest numbers)."""
+    """x with NaN replaced by `nan`, infinities by posinf and neginf (the dtype's largest numbers).
+
+    >>> jnp.nan_to_num(jnp.array([1.0, jnp.nan, -jnp.inf]), nan=-1, neginf=-99)
+    Array([  1.,  -1., -99.], dtype=float32)
+    """
     x = value("nan_to_num", x)
     dtype = x.dtype
     if dtype in COMPLEX:
@@ -167,13 +202,21 @@ def _of_dtype(number: Any, dtype: Any) -> Any:
 
 
 def real(val: Any, /) -> Any:
-    """The real part; x itself if it is not complex."""
+    """The real part; x itself if it is not complex.
+
+    >>> jnp.real(jnp.array([1 + 2j, 3]))
+    Array([1., 3.], dtype=float32)
+    """
     x = operand("real", val)
     return functions.real(x) if type_of(x).dtype in COMPLEX else value("real", x)
 
 
 def imag(val: Any, /) -> Any:
-    """The imaginary part; zeros if x is not complex."""
+    """The imaginary part; zeros if x is not complex.
+
+    >>> jnp.imag(jnp.array([1 + 2j, 3]))
+    Array([2., 0.], dtype=float32)
+    """
     x = operand("imag", val)
     if type_of(x).dtype in COMPLEX:
         return functions.imag(x)
@@ -182,7 +225,11 @@ def imag(val: Any, /) -> Any:
 
 
 def angle(z: Any, deg: bool = False) -> Any:
-    """The angle of a complex number in the plane, in radians, or degrees if deg."""
+    """The angle of a complex number in the plane, in radians in -pi..pi, or in degrees if deg.
+
+    >>> jnp.angle(jnp.array([1, 1j, -1]), deg=True)
+    Array([  0.,  90., 180.], dtype=float32)
+    """
     z = operand("angle", z)
     if type_of(z).dtype not in INEXACT:
         z = astype(value("angle", z), dtypes.default_float())
@@ -207,17 +254,29 @@ def _keeping_whole(op: str, function: Any, x: Any) -> Any:
 
 
 def floor(x: Any, /) -> Any:
-    """The largest whole number not above x; integers stay as they are."""
+    """The largest whole number not above x; integers stay as they are.
+
+    >>> jnp.floor(jnp.array([-1.5, 1.5]))
+    Array([-2.,  1.], dtype=float32)
+    """
     return _keeping_whole("floor", functions.floor, x)
 
 
 def ceil(x: Any, /) -> Any:
-    """The smallest whole number not below x; integers stay as they are."""
+    """The smallest whole number not below x; integers stay as they are.
+
+    >>> jnp.ceil(jnp.array([-1.5, 1.5]))
+    Array([-1.,  2.], dtype=float32)
+    """
     return _keeping_whole("ceil", functions.ceil, x)
 
 
 def trunc(x: Any, /) -> Any:
-    """The whole number next to x towards 0; integers stay as they are."""
+    """The whole number next to x towards 0; integers stay as they are.
+
+    >>> jnp.trunc(jnp.array([-1.5, 1.5]))
+    Array([-1.,  1.], dtype=float32)
+    """
     return _keeping_whole("trunc", _trunc, x)
 
 
@@ -228,13 +287,21 @@ def _trunc(x: Any) -> Any:
 
 
 def fix(x: Any, out: None = None) -> Any:
-    """The whole number next to x towards 0."""
+    """The whole number next to x towards 0.
+
+    >>> jnp.fix(jnp.array([-1.5, 1.5]))
+    Array([-1.,  1.], dtype=float32)
+    """
     out_is_none("fix", out)
     return trunc(x)
 
 
 def rint(x: Any, /) -> Any:
-    """The whole number nearest to x, the even one of two; integers become floats."""
+    """The whole number nearest to x, the even one of two; integers become floats.
+
+    >>> jnp.rint(jnp.array([0.5, 1.5, -2.7]))
+    Array([ 0.,  2., -3.], dtype=float32)
+    """
     x = operand("rint", x)
     if type_of(x).dtype not in INEXACT:
         x = astype(value("rint", x), dtypes.default_float())
@@ -248,7 +315,11 @@ def _round_even(x: Any) -> Any:
 
 
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
-    """A rounded to a number of decimals, halves to the even neighbour; integers stay integers."""
+    """a rounded to a number of decimals, halves to the even neighbour; integers stay integers.
+
+    >>> jnp.round(jnp.array([0.25, 1.75]), 1), jnp.round(1250, -2)
+    (Array([0.2, 1.8], dtype=float32), Array(1200, dtype=int32, weak_type=True))
+    """
     out_is_none("round", out)
     a = operand("round", a)
     decimals = int(decimals)
@@ -295,7 +366,11 @@ def _round_integers(a: Any, unit: int) -> Any:
 
 
 def modf(x: Any, /) -> tuple[Any, Any]:
-    """(fraction, whole part) of x, both with the sign of x."""
+    """(fraction, whole part) of x, both with the sign of x.
+
+    >>> jnp.modf(jnp.array([1.5, -2.25]))
+    (Array([ 0.5 , -0.25], dtype=float32), Array([ 1., -2.], dtype=float32))
+    """
     x = to_inexact("modf", x)
     whole = trunc(x)
     infinite = compare.eq(functions.abs(x), np.asarray(np.inf, type_of(x).dtype))
