@@ -27,9 +27,13 @@ from plait.numpy.promotion import (
     value,
 )
 from plait.ops import axes as ops
+from plait.ops.dynamic_slice import dynamic_slice_in_dim
 from plait.ops.functions import complex as complex_of_parts
 from plait.ops.slices import pad, slice_in_dim
 from plait.scipy.signal_windows import window_weights
+from plait.transforms.grad import linear_transpose
+from plait.transforms.shapes import ShapeDtypeStruct
+from plait.transforms.vmap import vmap
 
 
 class _Segments(NamedTuple):
@@ -95,37 +99,16 @@ def _segments(
 
 def _cut(x: Any, size: int, step: int) -> Any:
     """The segments of the last axis: [..., n] -> [..., segments, size]."""
-    # Pieces of `step` elements: segment i is pieces i, i + 1, ... up to its size. Row j of `copies`
-    # is all the pieces; laid out one after the other with rows one piece longer, row j begins j
-    # pieces later.
-    count = max(0, (x.shape[-1] - size) // step + 1)
-    per = -(-size // step)
-    pieces = count + per - 1
-    x = pad(x, np.zeros((), x.dtype), _last(x.ndim, pieces * step - x.shape[-1]))
-    outer = x.shape[:-1]
-    rows = ops.reshape(x, (*outer, 1, pieces, step))
-    copies = ops.broadcast_to(rows, (*outer, per, pieces, step))
-    flat = ops.reshape(copies, (*outer, per * pieces * step))
-    flat = pad(flat, np.zeros((), x.dtype), _last(flat.ndim, per * step))
-    shifted = ops.reshape(flat, (*outer, per, pieces + 1, step))
-    shifted = slice_in_dim(shifted, 0, count, axis=len(outer) + 1)
-    whole = ops.reshape(jnp.swapaxes(shifted, -2, -3), (*outer, count, per * step))
-    return slice_in_dim(whole, 0, size, axis=-1)
+    starts = step * np.arange(max(0, (x.shape[-1] - size) // step + 1))
+    segment = vmap(lambda at: dynamic_slice_in_dim(x, at, size, -1), out_axes=-2)
+    return segment(starts.astype(np.int32))
 
 
 def _sum_overlapping(segments: Any, step: int) -> Any:
     """The transpose of _cut: segments put where they came from, and added up."""
     *outer, count, size = segments.shape
-    per = -(-size // step)
-    zero = np.zeros((), segments.dtype)
-    whole = pad(segments, zero, _last(segments.ndim, per * step - size))
-    pieces = jnp.swapaxes(ops.reshape(whole, (*outer, count, per, step)), -2, -3)
-    longer = pad(pieces, zero, [*_last(len(outer) + 2, per), (0, 0, 0)])
-    flat = ops.reshape(longer, (*outer, per * (count + per) * step))
-    flat = pad(flat, zero, _last(flat.ndim, -per * step))
-    rows = ops.reshape(flat, (*outer, per, count + per - 1, step))
-    total = ops.reshape(jnp.sum(rows, -3), (*outer, (count + per - 1) * step))
-    return slice_in_dim(total, 0, size + (count - 1) * step, axis=-1)
+    whole = ShapeDtypeStruct((*outer, (count - 1) * step + size), segments.dtype)
+    return linear_transpose(lambda x: _cut(x, size, step), whole)(segments)[0]
 
 
 def _last(ndim: int, high: int) -> list[tuple[int, int, int]]:
