@@ -12,6 +12,7 @@ from plait.core import dtypes
 from plait.core.types import ArrayType
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy import ufuncs
+from plait.numpy.at_once import at_once
 from plait.numpy.promotion import (
     astype,
     axes_in,
@@ -110,12 +111,14 @@ def _batched_matmul(a: Any, b: Any, precision: Any, preferred: Any) -> Any:
     return ops.permute(y, [names.index(k) for k in order])
 
 
+@at_once(operands=2)
 def matvec(x1: Any, x2: Any, /) -> Any:
     """Matrices times vectors: the last axis of x2 is summed against that of x1."""
     x2 = value("matvec", x2, 1)
     return ops.reshape(y := matmul(x1, ops.expand_dims(x2, (-1,))), y.shape[:-1])
 
 
+@at_once(operands=2)
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """Conjugate vectors times matrices."""
     x1 = ufuncs.conjugate(value("vecmat", x1))
@@ -143,6 +146,7 @@ def dot(
     return product(a, b, contracted, _NO_AXES, precision, preferred_element_type)
 
 
+@at_once(operands=2)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """The sum of conj(a) * b over all elements."""
     a, b = promote_dtypes("vdot", (a, b))
@@ -150,6 +154,7 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
     return dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
 
 
+@at_once(operands=2)
 def vecdot(
     x1: Any,
     x2: Any,
@@ -184,6 +189,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return product(a, b, contracted, _NO_AXES, precision, preferred_element_type)
 
 
+@at_once(operands=2)
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """a[i] * b[j] of the flattened arrays, as a matrix."""
     out_is_none("outer", out)
@@ -221,6 +227,7 @@ def tensordot(
     return product(a, b, (left, right), _NO_AXES, precision, preferred_element_type)
 
 
+@at_once(operands=2)
 def kron(a: Any, b: Any) -> Any:
     """The Kronecker product: a block a[i, j] * b for every element of `a`."""
     a, b = promote_dtypes("kron", (a, b))
@@ -233,6 +240,7 @@ def kron(a: Any, b: Any) -> Any:
     return ops.reshape(ufuncs.multiply(x, y), shape)
 
 
+@at_once(operands=2)
 def cross(
     a: Any,
     b: Any,
@@ -274,6 +282,7 @@ def _components(x: Any) -> list[Any]:
     return parts if len(parts) == 3 else [*parts, None]
 
 
+@at_once(operands=1)
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:

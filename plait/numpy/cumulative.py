@@ -10,6 +10,7 @@ from plait.core import dtypes
 from plait.core.dtypes import BOOL, FLOAT, INEXACT
 from plait.errors import ShapeError
 from plait.numpy import ufuncs
+from plait.numpy.at_once import at_once
 from plait.numpy.manipulation import concatenate, ravel
 from plait.numpy.parts import isnan
 from plait.numpy.promotion import astype, axis_in, out_is_none, to_dtype, value
@@ -57,6 +58,7 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
     return _running("cumprod", cumulative.cumprod, a, axis, dtype, out)
 
 
+@at_once(operands=1)
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """cumsum in which NaN counts as 0.
 
@@ -66,6 +68,7 @@ def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = No
     return _running("nancumsum", cumulative.cumsum, a, axis, dtype, out, 0.0)
 
 
+@at_once(operands=1)
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """cumprod in which NaN counts as 1.
 

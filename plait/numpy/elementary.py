@@ -14,6 +14,7 @@ from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, INEXACT, INTEGER
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError
+from plait.numpy.at_once import at_once
 from plait.numpy.parts import isfinite, isinf
 from plait.numpy.promotion import (
     INEXACT_KIND,
@@ -273,6 +274,7 @@ def arctan2(x1: Any, x2: Any, /) -> Any:
 atan2 = arctan2
 
 
+@at_once(operands=2)
 def hypot(x1: Any, x2: Any, /) -> Any:
     """sqrt(x1**2 + x2**2), without overflow on the way.
 
@@ -324,6 +326,7 @@ def _complex_logaddexp(x1: Any, x2: Any) -> Any:
     return where(both, top, add(top, log1p(exp(where(both, 0, gap)))))
 
 
+@at_once(operands=2)
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log2(2**x1 + 2**x2), without overflow on the way.
 
@@ -337,6 +340,7 @@ def logaddexp2(x1: Any, x2: Any, /) -> Any:
     return _logaddexp(x1, x2, exp2, lambda x: multiply(log1p(x), 1 / math.log(2)))
 
 
+@at_once(operands=1)
 def sinc(x: Any, /) -> Any:
     """sin(pi x) / (pi x), 1 at 0; smooth, so that derivatives at 0 are right.
 
@@ -381,6 +385,7 @@ def rad2deg(x: Any, /) -> Any:
 radians, degrees = deg2rad, rad2deg
 
 
+@at_once(operands=2)
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 where x1 < 0, x2 where x1 == 0, 1 where x1 > 0; NaN where x1 is NaN.
 
@@ -402,6 +407,7 @@ def nextafter(x: Any, y: Any, /) -> Any:
     return functions.nextafter.bind(*promote("nextafter", (x, y), INEXACT_KIND))
 
 
+@at_once(operands=1)
 def spacing(x: Any, /) -> Any:
     """The distance from x to the next number away from 0, with the sign of x.
 
@@ -446,6 +452,7 @@ def power_of_two(n: Any, dtype: Any) -> Any:
     return bitcast_convert_type(compare.shift_left(field, np.asarray(info.nmant, bits)), dtype)
 
 
+@at_once(operands=1)
 def frexp(x: Any, /) -> tuple[Any, Any]:
     """(mantissa, exponent) with x = mantissa * 2**exponent and 0.5 <= abs(mantissa) < 1.
 
@@ -523,6 +530,7 @@ def _integers(op: str, x1: Any, x2: Any) -> list[Any]:
     return pair
 
 
+@at_once(operands=1)
 def i0(x: Any) -> Any:
     """The modified Bessel function of the first kind, of order 0.
 
@@ -553,6 +561,7 @@ def i0(x: Any) -> Any:
     return where(isinf(x), x, result)
 
 
+@at_once(operands=1)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
     """Angles made continuous: jumps of more than discont (period / 2) lose whole periods.
 

@@ -11,6 +11,7 @@ from plait.core.dtypes import INEXACT
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy import ufuncs
+from plait.numpy.at_once import at_once
 from plait.numpy.manipulation import concatenate, expand_dims
 from plait.numpy.pieces import diff
 from plait.numpy.promotion import (
@@ -178,6 +179,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
     return a
 
 
+@at_once(operands=1)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
     """Differences of neighbours divided by their distance, central inside, one-sided at the ends.
 
@@ -230,6 +232,7 @@ def _along(f: Any, h: Any, axis: int) -> Any:
     return concatenate([ends[0], inside, ends[1]], axis)
 
 
+@at_once(operands=2)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral of the broken line through (x, y) along an axis; x defaults to steps of dx."""
     given = [y] if x is None else [y, x]

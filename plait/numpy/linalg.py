@@ -9,6 +9,7 @@ from typing import Any
 from plait.core import dtypes
 from plait.errors import ArgumentError, ShapeError
 from plait.numpy import contraction, pieces, reduction, ufuncs
+from plait.numpy.at_once import at_once
 from plait.numpy.contraction import matmul, outer, tensordot, vecdot
 from plait.numpy.elementary import sqrt
 from plait.numpy.manipulation import matrix_transpose
@@ -17,6 +18,7 @@ from plait.numpy.promotion import axes_in, axis_in, to_inexact, value
 from plait.ops import axes as ops
 
 
+@at_once(operands=1)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """A norm of vectors (one axis), matrices (two axes), or of all elements (axis and ord None).
 
@@ -84,6 +86,7 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
     return ops.reshape(y, tuple(n for k, n in enumerate(x.shape) if k not in axes))
 
 
+@at_once(operands=1)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of vectors along axes, taken together; all with None."""
     x = value("vector_norm", to_inexact("vector_norm", x))
@@ -91,6 +94,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return _vector_norm(x, ord, axes, keepdims)
 
 
+@at_once(operands=1)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
     """The norm of matrices in the last two axes."""
     x = value("matrix_norm", to_inexact("matrix_norm", x))

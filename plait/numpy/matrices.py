@@ -10,6 +10,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.numpy.at_once import at_once
 from plait.numpy.creation import ones, placed, positions
 from plait.numpy.pieces import diagonal
 from plait.numpy.promotion import astype, constant, known, operand, static_int, to_dtype, value
@@ -49,12 +50,14 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     return astype(greater_equal(*_row_column(rows, columns, k)), dtype)
 
 
+@at_once(operands=1)
 def tril(m: Any, k: int = 0) -> Any:
     """M with zeros above the k-th diagonal of its last two axes."""
     m, keep = _triangle("tril", m, k)
     return where(greater_equal(*keep), m, _zero(m))
 
 
+@at_once(operands=1)
 def triu(m: Any, k: int = 0) -> Any:
     """M with zeros below the k-th diagonal of its last two axes."""
     m, keep = _triangle("triu", m, k)
@@ -132,6 +135,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     return diag_indices(shape[0], len(shape))
 
 
+@at_once(operands=1)
 def diagflat(v: Any, k: int = 0) -> Any:
     """A square matrix with the elements of v, flattened, on its k-th diagonal."""
     v = value("diagflat", v)

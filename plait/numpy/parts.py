@@ -10,6 +10,7 @@ from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER
 from plait.core.types import type_of
 from plait.errors import DtypeError
+from plait.numpy.at_once import at_once
 from plait.numpy.promotion import (
     INEXACT_KIND,
     NUMERIC,
@@ -142,6 +143,7 @@ def iscomplex(x: Any, /) -> Any:
     return logical_not(isreal(x))
 
 
+@at_once(operands=2)
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether abs(a - b) <= atol + rtol * abs(b), element by element; infinities equal themselves.
 
@@ -169,6 +171,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     return close
 
 
+@at_once(operands=1)
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
@@ -271,6 +274,7 @@ def ceil(x: Any, /) -> Any:
     return _keeping_whole("ceil", functions.ceil, x)
 
 
+@at_once(operands=1)
 def trunc(x: Any, /) -> Any:
     """The whole number next to x towards 0; integers stay as they are.
 
@@ -286,6 +290,7 @@ def _trunc(x: Any) -> Any:
     return where(compare.lt(x, zero), functions.ceil(x), functions.floor(x))
 
 
+@at_once(operands=1)
 def fix(x: Any, out: None = None) -> Any:
     """The whole number next to x towards 0.
 
@@ -365,6 +370,7 @@ def _round_integers(a: Any, unit: int) -> Any:
     return where(up, add(down, unit), down)
 
 
+@at_once(operands=1)
 def modf(x: Any, /) -> tuple[Any, Any]:
     """(fraction, whole part) of x, both with the sign of x.
 

@@ -11,6 +11,7 @@ from plait.core import dtypes
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError
 from plait.numpy import ufuncs
+from plait.numpy.at_once import at_once
 from plait.numpy.creation import asarray
 from plait.numpy.cumulative import cumsum
 from plait.numpy.indexing import take
@@ -222,6 +223,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return slices.slice_in_dim(flat, 0, None, size + 1, axis=-1)
 
 
+@at_once(operands=1)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The n-th differences of neighbours along an axis; prepend and append lengthen `a` first."""
     a = value("diff", a)
@@ -250,6 +252,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     return a
 
 
+@at_once(operands=1)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours of the flattened array, with more values around them."""
     ary = ravel(value("ediff1d", ary))

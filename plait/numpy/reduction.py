@@ -17,6 +17,7 @@ from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INT, UINT
 from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import ufuncs
+from plait.numpy.at_once import at_once
 from plait.numpy.parts import imag, isclose, isnan, real
 from plait.numpy.promotion import (
     astype,
@@ -198,6 +199,7 @@ def any_empty(x: Any, axes: tuple[int, ...]) -> bool:
     return builtins.any(x.shape[k] == 0 for k in axes)
 
 
+@at_once(operands=1)
 def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> Any:
     """The largest minus the smallest element along axes.
 
@@ -249,6 +251,7 @@ def _logic(
     return _keep(reduce(x, axes) if axes else x, x.shape, axes, keepdims)
 
 
+@at_once(operands=1)
 def count_nonzero(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements along axes are nonzero.
 
@@ -324,6 +327,7 @@ def _count(op: str, x: Any, axes: tuple[int, ...], mask: Any, dtype: Any) -> Any
     return sum(mask, axes, dtype)
 
 
+@at_once(operands=1)
 def mean(
     a: Any,
     axis: Any = None,
@@ -357,6 +361,7 @@ def _spread(x: Any, mask: Any) -> Any:
     return broadcast_to(x, broadcast_shapes(x.shape, type_of(mask).shape))
 
 
+@at_once(operands=1)
 def average(
     a: Any, axis: Any = None, weights: Any = None, returned: bool = False, keepdims: bool = False
 ) -> Any:
@@ -395,6 +400,7 @@ def average(
     return (y, broadcast_to(total, y.shape)) if returned else y
 
 
+@at_once(operands=1)
 def var(
     a: Any,
     axis: Any = None,
@@ -418,6 +424,7 @@ def var(
     return _variance("var", x, axis, dtype, ddof, keepdims, where, mean)
 
 
+@at_once(operands=1)
 def std(
     a: Any,
     axis: Any = None,
@@ -498,6 +505,7 @@ def _without_nan(op: str, a: Any, identity: Any) -> tuple[Any, Any]:
     return select(is_nan, np.asarray(identity).astype(x.dtype), x), is_nan
 
 
+@at_once(operands=1)
 def nansum(
     a: Any,
     axis: Any = None,
@@ -516,6 +524,7 @@ def nansum(
     return sum(x, axis, dtype, out, keepdims, initial, where)
 
 
+@at_once(operands=1)
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -534,6 +543,7 @@ def nanprod(
     return prod(x, axis, dtype, out, keepdims, initial, where)
 
 
+@at_once(operands=1)
 def nanmax(
     a: Any,
     axis: Any = None,
@@ -550,6 +560,7 @@ def nanmax(
     return _nan_extreme("nanmax", max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
+@at_once(operands=1)
 def nanmin(
     a: Any,
     axis: Any = None,
@@ -585,6 +596,7 @@ def _nan_extreme(
     return select(nothing, np.asarray(np.nan).astype(y.dtype), y)
 
 
+@at_once(operands=1)
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -609,6 +621,7 @@ def _not_nan(x: Any, where: Any) -> Any:
     return there if where is None else ufuncs.logical_and(there, where)
 
 
+@at_once(operands=1)
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -628,6 +641,7 @@ def nanvar(
     return var(x, axis, dtype, out, ddof, keepdims, where=_not_nan(x, where), mean=mean)
 
 
+@at_once(operands=1)
 def nanstd(
     a: Any,
     axis: Any = None,
@@ -647,6 +661,7 @@ def nanstd(
     return std(x, axis, dtype, out, ddof, keepdims, where=_not_nan(x, where), mean=mean)
 
 
+@at_once(operands=1)
 def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
     """The position of the largest element that is not NaN; -1 if there is none.
 
@@ -656,6 +671,7 @@ def nanargmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool 
     return _nan_arg("nanargmax", argmax, -np.inf, a, axis, out, keepdims)
 
 
+@at_once(operands=1)
 def nanargmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool = False) -> Any:
     """The position of the smallest element that is not NaN; -1 if there is none.
 
@@ -679,6 +695,7 @@ def _nan_arg(
 # --- comparisons of whole arrays
 
 
+@at_once(operands=2)
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are close; see `isclose`.
 

@@ -11,6 +11,7 @@ from plait.core import dtypes
 from plait.core.dtypes import COMPLEX, INEXACT
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import contraction, reduction, ufuncs
+from plait.numpy.at_once import at_once
 from plait.numpy.indexing import take_along_axis
 from plait.numpy.manipulation import concatenate
 from plait.numpy.parts import ceil, floor, imag, isnan, real
@@ -32,6 +33,7 @@ from plait.ops import sort as sorting
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
+@at_once(operands=1)
 def quantile(
     a: Any,
     q: Any,
@@ -56,6 +58,7 @@ def quantile(
     return _quantile("quantile", a, q, 1.0, axis, out, overwrite_input, method, keepdims, weights)
 
 
+@at_once(operands=1)
 def percentile(
     a: Any,
     q: Any,
@@ -77,6 +80,7 @@ def percentile(
     )
 
 
+@at_once(operands=1)
 def nanquantile(
     a: Any,
     q: Any,
@@ -98,6 +102,7 @@ def nanquantile(
     )
 
 
+@at_once(operands=1)
 def nanpercentile(
     a: Any,
     q: Any,
@@ -119,6 +124,7 @@ def nanpercentile(
     )
 
 
+@at_once(operands=1)
 def median(
     a: Any,
     axis: Any = None,
@@ -134,6 +140,7 @@ def median(
     return _quantile("median", a, 0.5, 1.0, axis, out, overwrite_input, "midpoint", keepdims, None)
 
 
+@at_once(operands=1)
 def nanmedian(
     a: Any,
     axis: Any = None,
@@ -254,6 +261,7 @@ def _between(below: Any, above: Any, share: Any) -> Any:
 # --- correlation
 
 
+@at_once(operands=1)
 def cov(
     m: Any,
     y: Any = None,
@@ -340,6 +348,7 @@ def _weights(op: str, weights: Any, n: int, name: str, integers: bool) -> Any:
     return w
 
 
+@at_once(operands=1)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """The matrix of correlation coefficients of variables, one a row (a column with rowvar=False).
 

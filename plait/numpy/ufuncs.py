@@ -18,6 +18,7 @@ from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, UINT
 from plait.core.interpreter import Tracer
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, IntegerOverflowError
+from plait.numpy.at_once import at_once
 from plait.numpy.promotion import (
     INEXACT_KIND,
     NUMERIC,
@@ -65,6 +66,7 @@ def true_divide(x: Any, y: Any, /) -> Any:
 divide = true_divide
 
 
+@at_once(operands=2)
 def floor_divide(x: Any, y: Any, /) -> Any:
     """The largest whole number not above x / y; integers stay integers (x // 0 is then -1)."""
     x, y = promote("floor_divide", (x, y), NUMERIC)
@@ -104,6 +106,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     return quotient, where(lower, arithmetic.add.bind(rest, y), rest)
 
 
+@at_once(operands=2)
 def remainder(x: Any, y: Any, /) -> Any:
     """The remainder of x / y with the sign of y, as Python's %."""
     x, y = promote("remainder", (x, y), NUMERIC)
@@ -126,12 +129,14 @@ def _safe_divisor(y: Any) -> Any:
     return where(compare.eq(y, np.zeros((), dtype)), np.ones((), dtype), y)
 
 
+@at_once(operands=2)
 def fmod(x: Any, y: Any, /) -> Any:
     """The remainder of x / y with the sign of x, as C's fmod."""
     x, y = promote("fmod", (x, y), NUMERIC)
     return arithmetic.rem.bind(x, _safe_divisor(y))
 
 
+@at_once(operands=2)
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
     """(x // y, x % y)."""
     x, y = promote("divmod", (x, y), NUMERIC)
@@ -204,6 +209,7 @@ def _integer_power(x: Any, y: Any) -> Any:
     return result
 
 
+@at_once(operands=2)
 def float_power(x: Any, y: Any, /) -> Any:
     """x ** y as floats."""
     x, y = promote("float_power", (x, y), INEXACT_KIND)
@@ -255,6 +261,7 @@ def signbit(x: Any, /) -> Any:
     return compare.lt(bits, np.zeros((), type_of(bits).dtype))
 
 
+@at_once(operands=2)
 def copysign(x: Any, y: Any, /) -> Any:
     """The absolute value of x with the sign of y."""
     x, y = promote("copysign", (x, y), INEXACT_KIND, together=False)
@@ -274,11 +281,13 @@ def minimum(x: Any, y: Any, /) -> Any:
     return combine(compare.min, "minimum", x, y)
 
 
+@at_once(operands=2)
 def fmax(x: Any, y: Any, /) -> Any:
     """The larger of x and y; a NaN counts as missing."""
     return _ignoring_nan("fmax", x, y, greater)
 
 
+@at_once(operands=2)
 def fmin(x: Any, y: Any, /) -> Any:
     """The smaller of x and y; a NaN counts as missing."""
     return _ignoring_nan("fmin", x, y, less)
@@ -292,6 +301,7 @@ def _ignoring_nan(op: str, x: Any, y: Any, better: Any) -> Any:
     return where(take_x, x, y)
 
 
+@at_once(operands=3)
 def clip(
     arr: Any = None,
     /,
@@ -401,16 +411,19 @@ def to_bool(op: str, x: Any, position: int = 0) -> Any:
     return x if dtype in BOOL else compare.ne.bind(x, number_like(x, 0))
 
 
+@at_once(operands=2)
 def logical_and(x: Any, y: Any, /) -> Any:
     """Whether both are nonzero, element by element."""
     return _logical("logical_and", compare.bitwise_and, x, y)
 
 
+@at_once(operands=2)
 def logical_or(x: Any, y: Any, /) -> Any:
     """Whether one is nonzero, element by element."""
     return _logical("logical_or", compare.bitwise_or, x, y)
 
 
+@at_once(operands=2)
 def logical_xor(x: Any, y: Any, /) -> Any:
     """Whether exactly one is nonzero, element by element."""
     return _logical("logical_xor", compare.bitwise_xor, x, y)
@@ -500,6 +513,11 @@ def where(
         raise ArgumentError("takes both x and y, or neither", op="where")
     if size is not None or fill_value is not None:
         raise ArgumentError("size and fill_value go with the condition alone", op="where")
+    return _select(condition, x, y)
+
+
+@at_once(operands=3)
+def _select(condition: Any, x: Any, y: Any) -> Any:
     condition = to_bool("where", condition)
     x, y = promote("where", (operand("where", x, 1), operand("where", y, 2)))
     shapes = type_of(condition).shape, type_of(x).shape, type_of(y).shape
