@@ -45,6 +45,12 @@ def reshape(
     """The elements of `a` in another shape; one size may be -1, and is then worked out.
 
     Order "F" reads and writes column by column. Raises ShapeError if the sizes do not fit.
+
+    >>> jnp.reshape(jnp.arange(6), (2, -1)), jnp.reshape(jnp.arange(4), (2, 2), order="F")
+    (Array([[0, 1, 2],
+            [3, 4, 5]], dtype=int32),
+     Array([[0, 2],
+            [1, 3]], dtype=int32))
     """
     if shape is None:
         raise ArgumentTypeError("needs a shape", op="reshape")
@@ -86,7 +92,12 @@ def _reversed_axes(a: Any) -> Any:
 
 
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
-    """The elements of `a` as a vector, in order "C" row by row or "F" column by column."""
+    """The elements of `a` as a vector, in order "C" row by row or "F" column by column.
+
+    >>> x = jnp.array([[1, 2], [3, 4]])
+    >>> jnp.ravel(x), jnp.ravel(x, order="F")
+    (Array([1, 2, 3, 4], dtype=int32), Array([1, 3, 2, 4], dtype=int32))
+    """
     a = value("ravel", a)
     if order not in ("C", "F"):
         raise ArgumentError("order is 'C' or 'F'", op="ravel", order=order)
@@ -94,7 +105,11 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
 
 
 def squeeze(a: Any, axis: Any = None) -> Any:
-    """`a` without axes of size 1: those named, or all. Raises ShapeError for other sizes."""
+    """`a` without axes of size 1: those named, or all. Raises ShapeError for other sizes.
+
+    >>> jnp.squeeze(jnp.ones((1, 3, 1))).shape, jnp.squeeze(jnp.ones((1, 3, 1)), axis=0).shape
+    ((3,), (3, 1))
+    """
     a = value("squeeze", a)
     if axis is None:
         gone = tuple(k for k, n in enumerate(a.shape) if n == 1)
@@ -107,7 +122,11 @@ def squeeze(a: Any, axis: Any = None) -> Any:
 
 
 def expand_dims(a: Any, axis: Any) -> Any:
-    """`a` with new axes of size 1, at the given positions of the result."""
+    """`a` with new axes of size 1, at the given positions of the result. Raises: OutOfRangeError.
+
+    >>> jnp.expand_dims(jnp.arange(3), (0, -1)).shape
+    (1, 3, 1)
+    """
     a = value("expand_dims", a)
     count = len(tuple(axis)) if isinstance(axis, Iterable) else 1
     new = axes_in(axis, a.ndim + count, "expand_dims")
@@ -116,17 +135,29 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 def atleast_1d(*arys: Any) -> Any:
-    """Arrays with at least one axis; a list of them for several."""
+    """Arrays with at least one axis; a list of them for several.
+
+    >>> jnp.atleast_1d(5, jnp.array([1, 2]))
+    [Array([5], dtype=int32, weak_type=True), Array([1, 2], dtype=int32)]
+    """
     return _at_least("atleast_1d", 1, lambda s: (*s, 1)[:1] if not s else s, arys)
 
 
 def atleast_2d(*arys: Any) -> Any:
-    """Arrays with at least two axes, new ones in front; a list of them for several."""
+    """Arrays with at least two axes, new ones in front; a list of them for several.
+
+    >>> jnp.atleast_2d(jnp.array([1, 2]))
+    Array([[1, 2]], dtype=int32)
+    """
     return _at_least("atleast_2d", 2, lambda s: (1,) * (2 - len(s)) + s, arys)
 
 
 def atleast_3d(*arys: Any) -> Any:
-    """Arrays with at least three axes; a list of them for several."""
+    """Arrays with at least three axes, a vector in the middle one; a list of them for several.
+
+    >>> jnp.atleast_3d(jnp.ones(4)).shape, jnp.atleast_3d(jnp.ones((4, 5))).shape
+    ((1, 4, 1), (4, 5, 1))
+    """
 
     def grown(s: tuple[int, ...]) -> tuple[int, ...]:
         return {0: (1, 1, 1), 1: (1, *s, 1), 2: (*s, 1)}[len(s)]
@@ -145,7 +176,12 @@ def _at_least(op: str, ndim: int, grown: Any, arys: Sequence[Any]) -> Any:
 
 
 def resize(a: Any, new_shape: Any) -> Any:
-    """The elements of `a`, over and over, in another shape."""
+    """The elements of `a`, over and over, in another shape; zeros if `a` has none.
+
+    >>> jnp.resize(jnp.array([1, 2, 3]), (2, 4))
+    Array([[1, 2, 3, 1],
+           [2, 3, 1, 2]], dtype=int32)
+    """
     a = ravel(a)
     shape = shape_of(new_shape, "resize")
     size = math.prod(shape)
@@ -160,7 +196,12 @@ def resize(a: Any, new_shape: Any) -> Any:
 
 
 def transpose(a: Any, axes: Any = None) -> Any:
-    """`a` with its axes reversed, or in the order given."""
+    """`a` with its axes reversed, or in the order given.
+
+    >>> x = jnp.ones((2, 3, 4))
+    >>> jnp.transpose(x).shape, jnp.transpose(x, (1, 0, 2)).shape
+    ((4, 3, 2), (3, 2, 4))
+    """
     a = value("transpose", a)
     if axes is None:
         return _reversed_axes(a)
@@ -171,7 +212,11 @@ permute_dims = transpose
 
 
 def matrix_transpose(x: Any, /) -> Any:
-    """X with its last two axes exchanged. Raises ShapeError for fewer than two."""
+    """x with its last two axes exchanged. Raises ShapeError for fewer than two.
+
+    >>> jnp.matrix_transpose(jnp.ones((2, 3, 4))).shape
+    (2, 4, 3)
+    """
     x = value("matrix_transpose", x)
     if x.ndim < 2:
         raise ShapeError("needs at least two axes", op="matrix_transpose", x=x)
@@ -179,7 +224,11 @@ def matrix_transpose(x: Any, /) -> Any:
 
 
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
-    """`a` with two axes exchanged."""
+    """`a` with two axes exchanged.
+
+    >>> jnp.swapaxes(jnp.ones((2, 3, 4)), 0, -1).shape
+    (4, 3, 2)
+    """
     a = value("swapaxes", a)
     i, j = axis_in(axis1, a.ndim, "swapaxes"), axis_in(axis2, a.ndim, "swapaxes")
     order = list(range(a.ndim))
@@ -188,7 +237,11 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
-    """`a` with axes moved to other positions; the others keep their order."""
+    """`a` with axes moved to other positions; the others keep their order.
+
+    >>> jnp.moveaxis(jnp.ones((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
+    """
     a = value("moveaxis", a)
     old = axes_in(source, a.ndim, "moveaxis")
     new = axes_in(destination, a.ndim, "moveaxis")
@@ -206,7 +259,11 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    """`a` with one axis moved before another."""
+    """`a` with one axis moved before another.
+
+    >>> jnp.rollaxis(jnp.ones((2, 3, 4)), 2).shape
+    (4, 2, 3)
+    """
     a = value("rollaxis", a)
     axis = axis_in(axis, a.ndim, "rollaxis")
     start = axis_in(start, a.ndim + 1, "rollaxis") if start < a.ndim else start
@@ -216,23 +273,44 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 def flip(m: Any, axis: Any = None) -> Any:
-    """M with the order of its elements reversed along axes (all with None)."""
+    """m with the order of its elements reversed along axes (all with None).
+
+    >>> jnp.flip(jnp.array([[1, 2], [3, 4]])), jnp.flip(jnp.array([[1, 2]]), axis=1)
+    (Array([[4, 3],
+            [2, 1]], dtype=int32),
+     Array([[2, 1]], dtype=int32))
+    """
     m = value("flip", m)
     return ops.rev(m, axes_in(axis, m.ndim, "flip"))
 
 
 def fliplr(m: Any) -> Any:
-    """M reversed along its second axis."""
+    """m reversed along its second axis.
+
+    >>> jnp.fliplr(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 1],
+           [4, 3]], dtype=int32)
+    """
     return flip(m, 1)
 
 
 def flipud(m: Any) -> Any:
-    """M reversed along its first axis."""
+    """m reversed along its first axis.
+
+    >>> jnp.flipud(jnp.array([[1, 2], [3, 4]]))
+    Array([[3, 4],
+           [1, 2]], dtype=int32)
+    """
     return flip(m, 0)
 
 
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
-    """M turned by k quarter turns in the plane of two axes, from the first towards the second."""
+    """m turned by k quarter turns in the plane of two axes, from the first towards the second.
+
+    >>> jnp.rot90(jnp.array([[1, 2], [3, 4]]))
+    Array([[2, 4],
+           [1, 3]], dtype=int32)
+    """
     m = value("rot90", m)
     first, second = axes_in(axes, m.ndim, "rot90")
     k = static_int(k, "rot90", "k") % 4
@@ -249,13 +327,25 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
-    """`array` repeated to a shape; axes align at the last. Raises ShapeError."""
+    """`array` repeated to a shape; axes align at the last. Raises ShapeError.
+
+    >>> jnp.broadcast_to(jnp.array([[1], [2]]), (2, 3))
+    Array([[1, 1, 1],
+           [2, 2, 2]], dtype=int32)
+    """
     a = value("broadcast_to", array)
     return ops.broadcast_to(a, shape_of(shape, "broadcast_to"))
 
 
 def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
-    """The arrays, each repeated to the shape they broadcast to together."""
+    """The arrays, each repeated to the shape they broadcast to together.
+
+    >>> jnp.broadcast_arrays(jnp.array([1, 2]), jnp.array([[3], [4]]))
+    (Array([[1, 2],
+            [1, 2]], dtype=int32),
+     Array([[3, 3],
+            [4, 4]], dtype=int32))
+    """
     return tuple(broadcast_together("broadcast_arrays", *args)) if args else ()
 
 
@@ -299,7 +389,13 @@ def _common(op: str, arrays: Any, dtype: Any = None) -> list[Any]:
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     """The arrays one after the other along an axis; flattened first if axis is None.
 
-    Raises: ShapeError if they differ along another axis.
+    Their dtypes are promoted to one, or converted to dtype. Raises: ShapeError if they differ along
+    another axis.
+
+    >>> jnp.concatenate([jnp.array([1, 2]), jnp.array([3.5])])
+    Array([1. , 2. , 3.5], dtype=float32)
+    >>> jnp.concatenate([jnp.ones((2, 3)), jnp.zeros((2, 1))], axis=1).shape
+    (2, 4)
     """
     found = _common("concatenate", arrays, dtype)
     if axis is None:
@@ -323,12 +419,21 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
-    """The arrays one after the other along an axis."""
+    """The arrays one after the other along an axis; see `concatenate`.
+
+    >>> jnp.concat([jnp.array([1, 2]), jnp.array([3])])
+    Array([1, 2, 3], dtype=int32)
+    """
     return concatenate(arrays, axis)
 
 
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
-    """The arrays, all of one shape, along a new axis. Raises ShapeError."""
+    """The arrays, all of one shape, along a new axis. Raises ShapeError.
+
+    >>> jnp.stack([jnp.array([1, 2]), jnp.array([3, 4])], axis=1)
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     out_is_none("stack", out)
     found = _common("stack", arrays, dtype)
     shape = found[0].shape
@@ -346,7 +451,11 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
-    """The slices of x along an axis, which they lack."""
+    """The slices of x along an axis, which they lack.
+
+    >>> jnp.unstack(jnp.array([[1, 2], [3, 4]]))
+    (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
+    """
     x = value("unstack", x)
     if not x.ndim:
         raise ShapeError("an array without axes has no parts", op="unstack", x=x)
@@ -365,13 +474,24 @@ def rows(x: Any, axis: int = 0) -> tuple[Any, ...]:
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
-    """The arrays side by side: along the second axis, vectors along their only one."""
+    """The arrays side by side: along the second axis, vectors along their only one.
+
+    >>> jnp.hstack([jnp.array([1, 2]), jnp.array([3])])
+    Array([1, 2, 3], dtype=int32)
+    >>> jnp.hstack([jnp.ones((2, 1)), jnp.ones((2, 3))]).shape
+    (2, 4)
+    """
     found = [atleast_1d(_element("hstack", x, i)) for i, x in enumerate(_sequence("hstack", tup))]
     return concatenate(found, 0 if found[0].ndim == 1 else 1, dtype)
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
-    """The arrays one below the other: along the first axis, vectors as rows."""
+    """The arrays one below the other: along the first axis, vectors as rows.
+
+    >>> jnp.vstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 2],
+           [3, 4]], dtype=int32)
+    """
     found = [atleast_2d(_element("vstack", x, i)) for i, x in enumerate(_sequence("vstack", tup))]
     return concatenate(found, 0, dtype)
 
@@ -380,13 +500,23 @@ row_stack = vstack
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
-    """The arrays along the third axis."""
+    """The arrays along the third axis.
+
+    >>> jnp.dstack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[[1, 3],
+            [2, 4]]], dtype=int32)
+    """
     found = [atleast_3d(_element("dstack", x, i)) for i, x in enumerate(_sequence("dstack", tup))]
     return concatenate(found, 2, dtype)
 
 
 def column_stack(tup: Any) -> Any:
-    """Vectors as the columns of a matrix; matrices side by side."""
+    """Vectors as the columns of a matrix; matrices side by side.
+
+    >>> jnp.column_stack([jnp.array([1, 2]), jnp.array([3, 4])])
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     found = []
     for i, x in enumerate(_sequence("column_stack", tup)):
         x = _element("column_stack", x, i)
@@ -395,7 +525,13 @@ def column_stack(tup: Any) -> Any:
 
 
 def block(arrays: Any) -> Any:
-    """An array put together from nested lists of blocks: innermost lists along the last axis."""
+    """An array put together from nested lists of blocks: innermost lists along the last axis.
+
+    >>> jnp.block([[jnp.eye(2), jnp.zeros((2, 1))], [jnp.ones((1, 3))]])
+    Array([[1., 0., 0.],
+           [0., 1., 0.],
+           [1., 1., 1.]], dtype=float32)
+    """
     depth = _depth(arrays)
     ndim = max(depth, _largest_ndim(arrays))
     return _joined(arrays, depth, ndim)
@@ -428,7 +564,11 @@ def _joined(arrays: Any, depth: int, ndim: int) -> Any:
 
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
-    """Arr followed by values along an axis; both flattened if axis is None."""
+    """arr followed by values along an axis; both flattened if axis is None.
+
+    >>> jnp.append(jnp.array([1, 2]), jnp.array([[3], [4]]))
+    Array([1, 2, 3, 4], dtype=int32)
+    """
     if axis is None:
         return concatenate([ravel(arr), ravel(asarray(values))], 0)
     return concatenate([arr, values], axis)
@@ -438,17 +578,29 @@ def append(arr: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def ndim(a: Any) -> int:
-    """The number of axes; of lists too."""
+    """The number of axes; of lists too.
+
+    >>> jnp.ndim(5), jnp.ndim(jnp.ones((2, 3))), jnp.ndim([[1], [2]])
+    (0, 2, 2)
+    """
     return _type(a).ndim
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The sizes of the axes; of lists too."""
+    """The sizes of the axes; of lists too.
+
+    >>> jnp.shape(5), jnp.shape(jnp.ones((2, 3))), jnp.shape([[1], [2]])
+    ((), (2, 3), (2, 1))
+    """
     return _type(a).shape
 
 
 def size(a: Any, axis: Any = None) -> int:
-    """The number of elements, or of those along axes."""
+    """The number of elements, or of those along axes.
+
+    >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), axis=1)
+    (6, 3)
+    """
     t = _type(a)
     return t.size if axis is None else math.prod(t.shape[k] for k in axes_in(axis, t.ndim, "size"))
 
@@ -458,7 +610,11 @@ def _type(a: Any) -> ArrayType:
 
 
 def iterable(y: Any) -> bool:
-    """Whether y can be iterated over."""
+    """Whether y can be iterated over.
+
+    >>> jnp.iterable(jnp.ones(3)), jnp.iterable(5)
+    (True, False)
+    """
     try:
         iter(y)
     except TypeError:
