@@ -35,12 +35,23 @@ from plait.ops.dynamic_slice import dynamic_slice_in_dim
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """Ary cut along an axis: into n equal parts, or at the given positions."""
+    """ary cut along an axis: into n equal parts, or at the given positions.
+
+    Raises: ShapeError if n does not divide the size of the axis; `array_split` cuts such axes.
+
+    >>> jnp.split(jnp.arange(6), 3), jnp.split(jnp.arange(5), [1, 3])
+    ([Array([0, 1], dtype=int32), Array([2, 3], dtype=int32), Array([4, 5], dtype=int32)],
+     [Array([0], dtype=int32), Array([1, 2], dtype=int32), Array([3, 4], dtype=int32)])
+    """
     return _cut("split", ary, indices_or_sections, axis, exact=True)
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
-    """As split; n parts need not be equal, the first ones are one longer."""
+    """As split; n parts need not be equal, the first ones are one longer.
+
+    >>> jnp.array_split(jnp.arange(5), 2)
+    [Array([0, 1, 2], dtype=int32), Array([3, 4], dtype=int32)]
+    """
     return _cut("array_split", ary, indices_or_sections, axis, exact=False)
 
 
@@ -75,18 +86,30 @@ def _cut(op: str, ary: Any, where: Any, axis: int, exact: bool) -> list[Any]:
 
 
 def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Ary cut along its second axis, a vector along its only one."""
+    """ary cut along its second axis, a vector along its only one.
+
+    >>> [x.shape for x in jnp.hsplit(jnp.ones((2, 6)), 3)]
+    [(2, 2), (2, 2), (2, 2)]
+    """
     ary = value("hsplit", ary)
     return _cut("hsplit", ary, indices_or_sections, 0 if ary.ndim == 1 else 1, exact=True)
 
 
 def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Ary cut along its first axis."""
+    """ary cut along its first axis.
+
+    >>> jnp.vsplit(jnp.array([[1, 2], [3, 4]]), 2)
+    [Array([[1, 2]], dtype=int32), Array([[3, 4]], dtype=int32)]
+    """
     return _cut("vsplit", ary, indices_or_sections, 0, exact=True)
 
 
 def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
-    """Ary cut along its third axis."""
+    """ary cut along its third axis.
+
+    >>> [x.shape for x in jnp.dsplit(jnp.ones((2, 3, 4)), [1])]
+    [(2, 3, 1), (2, 3, 3)]
+    """
     return _cut("dsplit", ary, indices_or_sections, 2, exact=True)
 
 
@@ -94,7 +117,13 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 
 def tile(A: Any, reps: Any) -> Any:
-    """A repeated as a whole, reps[k] times along axis k."""
+    """A repeated as a whole, reps[k] times along axis k.
+
+    >>> jnp.tile(jnp.array([1, 2]), 2), jnp.tile(jnp.array([1, 2]), (2, 1))
+    (Array([1, 2, 1, 2], dtype=int32),
+     Array([[1, 2],
+            [1, 2]], dtype=int32))
+    """
     a = value("tile", A)
     counts = shape_of(reps, "tile")
     ndim = max(a.ndim, len(counts))
@@ -115,6 +144,12 @@ def repeat(
 
     With traced repeats, total_repeat_length gives the size of the result: what is missing repeats
     the last element, what is too much is left out.
+
+    >>> jnp.repeat(jnp.array([1, 2]), 3), jnp.repeat(jnp.array([1, 2]), jnp.array([1, 2]))
+    (Array([1, 1, 1, 2, 2, 2], dtype=int32), Array([1, 2, 2], dtype=int32))
+    >>> jnp.repeat(jnp.array([[1, 2]]), 2, axis=0)
+    Array([[1, 2],
+           [1, 2]], dtype=int32)
     """
     a = value("repeat", a)
     if axis is None:
@@ -163,7 +198,13 @@ def _repeat_all(a: Any, times: int, axis: int) -> Any:
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
-    """`a` with its elements moved by shift along axes, those at the end coming back in front."""
+    """`a` with its elements moved by shift along axes, those at the end coming back in front.
+
+    >>> jnp.roll(jnp.arange(5), 2), jnp.roll(jnp.array([[1, 2], [3, 4]]), 1, axis=0)
+    (Array([3, 4, 0, 1, 2], dtype=int32),
+     Array([[3, 4],
+            [1, 2]], dtype=int32))
+    """
     a = value("roll", a)
     if axis is None:
         return ops.reshape(roll(ravel(a), shift, 0), a.shape)
@@ -204,7 +245,11 @@ def _rolled(a: Any, shift: Any, axis: int) -> Any:
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    """The diagonals of the planes of two axes, along a new last axis."""
+    """The diagonals of the planes of two axes, along a new last axis.
+
+    >>> jnp.diagonal(jnp.arange(9).reshape(3, 3)), jnp.diagonal(jnp.ones((2, 2, 5))).shape
+    (Array([0, 4, 8], dtype=int32), (5, 2))
+    """
     a = value("diagonal", a)
     if a.ndim < 2:
         raise ShapeError("needs at least two axes", op="diagonal", a=a)
@@ -225,7 +270,11 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
 
 @at_once(operands=1)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
-    """The n-th differences of neighbours along an axis; prepend and append lengthen `a` first."""
+    """The n-th differences of neighbours along an axis; prepend and append lengthen `a` first.
+
+    >>> jnp.diff(jnp.array([1, 4, 9, 16])), jnp.diff(jnp.array([1, 4, 9, 16]), n=2)
+    (Array([3, 5, 7], dtype=int32), Array([2, 2], dtype=int32))
+    """
     a = value("diff", a)
     n = static_int(n, "diff", "n")
     if not a.ndim:
@@ -254,7 +303,11 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
 
 @at_once(operands=1)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
-    """The differences of neighbours of the flattened array, with more values around them."""
+    """The differences of neighbours of the flattened array, with more values around them.
+
+    >>> jnp.ediff1d(jnp.array([[1, 4], [9, 16]]), to_end=0)
+    Array([3, 5, 7, 0], dtype=int32)
+    """
     ary = ravel(value("ediff1d", ary))
     y = ufuncs.subtract(slices.slice_in_dim(ary, 1, None), slices.slice_in_dim(ary, 0, -1))
     begin = [] if to_begin is None else [astype(ravel(asarray(to_begin)), y.dtype)]
