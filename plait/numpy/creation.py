@@ -65,6 +65,13 @@ def array(
     Python numbers in lists get the default dtypes; a lone Python number stays weak. Raises:
     ArgumentTypeError for what is not numeric, ShapeError for ragged lists, IntegerOverflowError
     for integers that do not fit.
+
+    >>> jnp.array([[1, 2], [3, 4.5]]), jnp.array([1, 2], jnp.bfloat16)
+    (Array([[1. , 2. ],
+            [3. , 4.5]], dtype=float32),
+     Array([1., 2.], dtype=bfloat16))
+    >>> jnp.array(1).weak_type, jnp.array([1]).weak_type
+    (True, False)
     """
     if order not in (None, "K", "A", "C"):
         raise ArgumentError("arrays have row-major order only", op="array", order=order)
@@ -84,7 +91,12 @@ def asarray(
     device: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """An array of the values of `a`: itself if it is one already. See `array`."""
+    """An array of the values of `a`: itself if it is one already. See `array`.
+
+    >>> x = jnp.arange(3)
+    >>> jnp.asarray(x) is x, jnp.asarray([1, 2])
+    (True, Array([1, 2], dtype=int32))
+    """
     if dtype is None and device is None and out_sharding is None and not copy:
         if is_traced_or_device(a):
             return a
@@ -92,7 +104,12 @@ def asarray(
 
 
 def copy(a: Any, order: str | None = None) -> Any:
-    """An array with the values of `a` in memory of its own."""
+    """An array with the values of `a` in memory of its own.
+
+    >>> x = jnp.arange(3)
+    >>> jnp.copy(x) is x
+    False
+    """
     return array(a, copy=True)
 
 
@@ -253,7 +270,11 @@ def _stack_nested(object: Any, dtype: Any) -> Any:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """X converted to a dtype; complex numbers lose their imaginary part, floats are cut off."""
+    """x in a dtype; complex numbers lose their imaginary part, floats are cut off towards 0.
+
+    >>> jnp.astype(jnp.array([1.7, -1.7]), int), jnp.astype(jnp.array([0, 2]), bool)
+    (Array([ 1, -1], dtype=int32), Array([False,  True], dtype=bool))
+    """
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
     x = value("astype", x)
     if x.dtype in dtypes.COMPLEX and dtype in dtypes.BOOL:
@@ -269,12 +290,20 @@ def _not_equal_zero(x: Any) -> Any:
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
-    """An array of the numbers that lie in memory behind a buffer."""
+    r"""An array of the numbers that lie in memory behind a buffer.
+
+    >>> jnp.frombuffer(b"\x01\x02", dtype=jnp.uint8)
+    Array([1, 2], dtype=uint8)
+    """
     return array(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
-    """An array of the numbers written in a text, `sep` between them."""
+    """An array of the numbers written in a text, `sep` between them.
+
+    >>> jnp.fromstring("1, 2, 3", dtype=int, sep=",")
+    Array([1, 2, 3], dtype=int32)
+    """
     if not sep:
         raise ArgumentError("needs a separator", op="fromstring", fix="frombuffer reads bytes")
     wide = dtypes.as_dtype(dtype)
@@ -282,25 +311,46 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
 
 
 def fromiter(*args: Any, **kwargs: Any) -> Any:
-    """An array from an iterable, as NumPy's fromiter."""
+    """An array from an iterable, as NumPy's fromiter.
+
+    >>> jnp.fromiter((n * n for n in range(4)), dtype=int)
+    Array([0, 1, 4, 9], dtype=int32)
+    """
     return array(np.fromiter(*args, **kwargs))
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Any:
-    """An array from a file, as NumPy's fromfile."""
+    r"""An array from a file, as NumPy's fromfile.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "numbers")
+    ...     _ = path.write_bytes(b"\x05\x06")
+    ...     jnp.fromfile(path, dtype=jnp.uint8)
+    Array([5, 6], dtype=uint8)
+    """
     return array(np.fromfile(*args, **kwargs))
 
 
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
 ) -> Any:
-    """The values of a function at every position of a shape; it receives whole index arrays."""
+    """The values of a function at every position of a shape; it receives whole index arrays.
+
+    >>> jnp.fromfunction(lambda i, j: 10 * i + j, (2, 3), dtype=int)
+    Array([[ 0,  1,  2],
+           [10, 11, 12]], dtype=int32)
+    """
     shape = shape_of(shape, "fromfunction")
     return function(*(positions(shape, k, to_dtype(dtype)) for k in range(len(shape))), **kwargs)
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
-    """An array from another library's, through the DLPack protocol."""
+    """An array from another library's, through the DLPack protocol; of one memory where possible.
+
+    >>> jnp.from_dlpack(np.arange(3, dtype=np.int32))
+    Array([0, 1, 2], dtype=int32)
+    """
     from plait.runtime.array import from_host
     from plait.runtime.dlpack import from_object
 
@@ -321,24 +371,45 @@ def _fill(shape: tuple[int, ...], number: Any, dtype: Any, weak_type: bool = Fal
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
-    """An array of zeros (False for bool)."""
+    """An array of zeros (False for bool).
+
+    >>> jnp.zeros((2, 3)), jnp.zeros(2, int)
+    (Array([[0., 0., 0.],
+            [0., 0., 0.]], dtype=float32),
+     Array([0, 0], dtype=int32))
+    """
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
     return placed(_fill(shape_of(shape, "zeros"), 0, dtype), device or out_sharding)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
-    """An array of ones (True for bool)."""
+    """An array of ones (True for bool).
+
+    >>> jnp.ones(3), jnp.ones(2, bool)
+    (Array([1., 1., 1.], dtype=float32), Array([ True,  True], dtype=bool))
+    """
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
     return placed(_fill(shape_of(shape, "ones"), 1, dtype), device or out_sharding)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
-    """An array of zeros: memory without a value does not exist here."""
+    """An array of zeros: memory without a value does not exist here.
+
+    >>> jnp.empty(2)
+    Array([0., 0.], dtype=float32)
+    """
     return zeros(shape, dtype, device=device, out_sharding=out_sharding)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
-    """An array of fill_value, which may be an array that broadcasts to the shape."""
+    """An array of fill_value, which may be an array that broadcasts to the shape.
+
+    >>> jnp.full((2, 2), 7), jnp.full((2, 2), jnp.array([1.5, 2.5]))
+    (Array([[7, 7],
+            [7, 7]], dtype=int32, weak_type=True),
+     Array([[1.5, 2.5],
+            [1.5, 2.5]], dtype=float32))
+    """
     shape = shape_of(shape, "full")
     fill = operand("full", fill_value, 1)
     if dtype is not None:
@@ -360,26 +431,42 @@ def _like(op: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any
 
 
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros in the shape and dtype of `a`, anything with `.shape` and `.dtype`."""
+    """Zeros in the shape and dtype of `a`, anything with `.shape` and `.dtype`.
+
+    >>> jnp.zeros_like(jnp.arange(3)), jnp.zeros_like(plait.ShapeDtypeStruct((2,), bool))
+    (Array([0, 0, 0], dtype=int32), Array([False, False], dtype=bool))
+    """
     shape, dtype, weak = _like("zeros_like", a, dtype, shape)
     return placed(_weakly(_fill(shape, 0, dtype, weak), weak), device)
 
 
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Ones in the shape and dtype of `a`."""
+    """Ones in the shape and dtype of `a`.
+
+    >>> jnp.ones_like(jnp.arange(3)), jnp.ones_like(jnp.arange(3), dtype=float, shape=2)
+    (Array([1, 1, 1], dtype=int32), Array([1., 1.], dtype=float32))
+    """
     shape, dtype, weak = _like("ones_like", a, dtype, shape)
     return placed(_weakly(_fill(shape, 1, dtype, weak), weak), device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros in the shape and dtype of `prototype`."""
+    """Zeros in the shape and dtype of `prototype`.
+
+    >>> jnp.empty_like(jnp.arange(3))
+    Array([0, 0, 0], dtype=int32)
+    """
     return zeros_like(prototype, dtype, shape, device=device)
 
 
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
 ) -> Any:
-    """fill_value in the shape and dtype of `a`."""
+    """fill_value in the shape and dtype of `a`.
+
+    >>> jnp.full_like(jnp.arange(3), 9.7)
+    Array([9, 9, 9], dtype=int32)
+    """
     shape, dtype, weak = _like("full_like", a, dtype, shape)
     fill = operand("full_like", fill_value, 1)
     if not is_traced_or_device(fill) and not np.ndim(fill):
@@ -419,7 +506,13 @@ def _static_number(x: Any, op: str, name: str) -> Any:
 def arange(
     start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
 ) -> Any:
-    """start, start + step, ... below stop; arange(stop) counts from 0. The arguments are static."""
+    """start, start + step, ... below stop; arange(stop) counts from 0.
+
+    The arguments must not be traced; they decide the dtype unless it is given.
+
+    >>> jnp.arange(3), jnp.arange(1, 2, 0.25)
+    (Array([0, 1, 2], dtype=int32), Array([1.  , 1.25, 1.5 , 1.75], dtype=float32))
+    """
     given = [x for x in (start, stop, step) if x is not None]
     start, stop, step = (
         None if x is None else _static_number(x, "arange", name)
@@ -465,6 +558,10 @@ def linspace(
     """`num` numbers at equal distances from start to stop; start and stop may be arrays.
 
     With retstep: (numbers, distance).
+
+    >>> jnp.linspace(0, 1, 5), jnp.linspace(0, 1, 4, endpoint=False, retstep=True)
+    (Array([0.  , 0.25, 0.5 , 0.75, 1.  ], dtype=float32),
+     (Array([0.  , 0.25, 0.5 , 0.75], dtype=float32), Array(0.25, dtype=float32)))
     """
     num = static_int(num, "linspace", "num")
     if num < 0:
@@ -515,7 +612,11 @@ def logspace(
     dtype: Any = None,
     axis: int = 0,
 ) -> Any:
-    """base ** linspace(start, stop)."""
+    """base ** linspace(start, stop): start and stop are exponents.
+
+    >>> jnp.logspace(0, 3, 4), jnp.logspace(0, 3, 4, base=2)
+    (Array([   1.,   10.,  100., 1000.], dtype=float32), Array([1., 2., 4., 8.], dtype=float32))
+    """
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     y = power(base, exponents)
     return y if dtype is None else _astype(y, to_dtype(dtype))
@@ -524,7 +625,11 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """`num` numbers with equal ratios from start to stop, which have one sign."""
+    """`num` numbers with equal ratios from start to stop, which have one sign.
+
+    >>> jnp.geomspace(1, 8, 4).round(3)
+    Array([1., 2., 4., 8.], dtype=float32)
+    """
     from plait.numpy.elementary import exp, log
     from plait.numpy.ufuncs import abs, sign
 
