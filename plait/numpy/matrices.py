@@ -20,7 +20,14 @@ from plait.ops.slices import pad
 
 
 def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
-    """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere."""
+    """Ones on the k-th diagonal of an N by M matrix, zeros elsewhere.
+
+    >>> jnp.eye(2), jnp.eye(2, 3, k=1, dtype=int)
+    (Array([[1., 0.],
+            [0., 1.]], dtype=float32),
+     Array([[0, 1, 0],
+            [0, 0, 1]], dtype=int32))
+    """
     rows = static_int(N, "eye", "N")
     columns = rows if M is None else static_int(M, "eye", "M")
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
@@ -38,12 +45,23 @@ def _row_column(rows: int, columns: int, k: Any = 0) -> tuple[Any, Any]:
 
 
 def identity(n: int, dtype: Any = None) -> Any:
-    """The n by n matrix with ones on its diagonal."""
+    """The n by n matrix with ones on its diagonal.
+
+    >>> jnp.identity(2)
+    Array([[1., 0.],
+           [0., 1.]], dtype=float32)
+    """
     return eye(n, dtype=dtype)
 
 
 def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
-    """Ones on and below the k-th diagonal of an N by M matrix, zeros above."""
+    """Ones on and below the k-th diagonal of an N by M matrix, zeros above.
+
+    >>> jnp.tri(3, dtype=int)
+    Array([[1, 0, 0],
+           [1, 1, 0],
+           [1, 1, 1]], dtype=int32)
+    """
     rows = static_int(N, "tri", "N")
     columns = rows if M is None else static_int(M, "tri", "M")
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
@@ -52,14 +70,26 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
 
 @at_once(operands=1)
 def tril(m: Any, k: int = 0) -> Any:
-    """M with zeros above the k-th diagonal of its last two axes."""
+    """m with zeros above the k-th diagonal of its last two axes. Raises: ShapeError.
+
+    >>> jnp.tril(jnp.arange(1, 10).reshape(3, 3))
+    Array([[1, 0, 0],
+           [4, 5, 0],
+           [7, 8, 9]], dtype=int32)
+    """
     m, keep = _triangle("tril", m, k)
     return where(greater_equal(*keep), m, _zero(m))
 
 
 @at_once(operands=1)
 def triu(m: Any, k: int = 0) -> Any:
-    """M with zeros below the k-th diagonal of its last two axes."""
+    """m with zeros below the k-th diagonal of its last two axes. Raises: ShapeError.
+
+    >>> jnp.triu(jnp.arange(1, 10).reshape(3, 3), k=1)
+    Array([[0, 2, 3],
+           [0, 0, 6],
+           [0, 0, 0]], dtype=int32)
+    """
     m, keep = _triangle("triu", m, k)
     return where(less(*_less_by_one(keep)), m, _zero(m))
 
@@ -80,22 +110,38 @@ def _triangle(op: str, m: Any, k: int) -> tuple[Any, tuple[Any, Any]]:
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """(rows, columns) of the elements on and below the k-th diagonal of an n by m matrix."""
+    """(rows, columns) of the elements on and below the k-th diagonal of an n by m matrix.
+
+    >>> jnp.tril_indices(2)
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     return _index_pair(np.tril_indices(n, k, m))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
-    """(rows, columns) of the elements on and above the k-th diagonal of an n by m matrix."""
+    """(rows, columns) of the elements on and above the k-th diagonal of an n by m matrix.
+
+    >>> jnp.arange(9).reshape(3, 3)[jnp.triu_indices(3, k=1)]
+    Array([1, 2, 5], dtype=int32)
+    """
     return _index_pair(np.triu_indices(n, k, m))
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """tril_indices for the shape of a matrix."""
+    """tril_indices for the shape of a matrix.
+
+    >>> jnp.tril_indices_from(jnp.ones((2, 3)))
+    (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
+    """
     return tril_indices(*_matrix_shape("tril_indices_from", arr, k))
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
-    """triu_indices for the shape of a matrix."""
+    """triu_indices for the shape of a matrix.
+
+    >>> jnp.triu_indices_from(jnp.ones((2, 3)), k=1)
+    (Array([0, 0, 1], dtype=int32), Array([1, 2, 2], dtype=int32))
+    """
     return triu_indices(*_matrix_shape("triu_indices_from", arr, k))
 
 
@@ -112,7 +158,11 @@ def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:
 
 
 def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any, ...]:
-    """The positions at which mask_func(ones((n, n)), k) is not 0."""
+    """The positions at which mask_func(ones((n, n)), k) is not 0.
+
+    >>> jnp.mask_indices(3, jnp.triu, 1)
+    (Array([0, 0, 1], dtype=int32), Array([1, 2, 2], dtype=int32))
+    """
     mask = known(mask_func(ones((n, n)), k))
     if mask is None:
         raise ArgumentTypeError("the mask must not be traced", op="mask_indices")
@@ -120,7 +170,12 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
-    """The positions of the diagonal of an array with ndim axes of size n."""
+    """The positions of the diagonal of an array with ndim axes of size n.
+
+    >>> x = jnp.arange(9).reshape(3, 3)
+    >>> x[jnp.diag_indices(3)]
+    Array([0, 4, 8], dtype=int32)
+    """
     n, ndim = static_int(n, "diag_indices", "n"), static_int(ndim, "diag_indices", "ndim")
     if n < 0 or ndim < 0:
         raise ArgumentError("needs n >= 0 and ndim >= 0", op="diag_indices", n=n, ndim=ndim)
@@ -128,7 +183,11 @@ def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
-    """diag_indices for an array whose axes are equally long."""
+    """diag_indices for an array whose axes are equally long.
+
+    >>> jnp.diag_indices_from(jnp.ones((2, 2)))
+    (Array([0, 1], dtype=int32), Array([0, 1], dtype=int32))
+    """
     shape = type_of(operand("diag_indices_from", arr)).shape
     if len(shape) < 2 or len(set(shape)) > 1:
         raise ShapeError("needs at least two axes of one size", op="diag_indices_from", arr=arr)
@@ -137,7 +196,12 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 
 @at_once(operands=1)
 def diagflat(v: Any, k: int = 0) -> Any:
-    """A square matrix with the elements of v, flattened, on its k-th diagonal."""
+    """A square matrix with the elements of v, flattened, on its k-th diagonal.
+
+    >>> jnp.diagflat(jnp.array([[1], [2]]))
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
+    """
     v = value("diagflat", v)
     return _on_diagonal(reshape(v, (v.size,)), k)
 
@@ -153,7 +217,14 @@ def _on_diagonal(v: Any, k: int) -> Any:
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    """The k-th diagonal of a matrix, or a matrix with the vector v on its k-th diagonal."""
+    """The k-th diagonal of a matrix, or a matrix with the vector v on its k-th diagonal.
+
+    >>> jnp.diag(jnp.array([[1, 2], [3, 4]])), jnp.diag(jnp.array([5, 6]), k=1)
+    (Array([1, 4], dtype=int32),
+     Array([[0, 5, 0],
+            [0, 0, 6],
+            [0, 0, 0]], dtype=int32))
+    """
     v = value("diag", v)
     if v.ndim == 1:
         return _on_diagonal(v, k)
@@ -163,7 +234,14 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
-    """Powers of the elements of a vector, from N - 1 down to 0, one column each."""
+    """Powers of the elements of a vector, from N - 1 down to 0, one column each.
+
+    >>> jnp.vander(jnp.array([2, 3]), 3), jnp.vander(jnp.array([2, 3]), 3, increasing=True)
+    (Array([[4, 2, 1],
+            [9, 3, 1]], dtype=int32),
+     Array([[1, 2, 4],
+            [1, 3, 9]], dtype=int32))
+    """
     x = value("vander", x)
     if x.ndim != 1:
         raise ShapeError("needs a vector", op="vander", x=x)
