@@ -70,6 +70,11 @@ def matmul(
     """The matrix product over the last two axes; the axes before them broadcast.
 
     A vector is a row on the left, a column on the right. Raises: ShapeError, also for scalars.
+
+    >>> jnp.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
+    Array([21, 43], dtype=int32)
+    >>> jnp.matmul(jnp.ones((5, 2, 3)), jnp.ones((3, 4))).shape
+    (5, 2, 4)
     """
     ta, tb = getattr(a, "type", None), getattr(b, "type", None)
     if type(ta) is not ArrayType or type(tb) is not ArrayType or ta.dtype != tb.dtype:
@@ -113,14 +118,29 @@ def _batched_matmul(a: Any, b: Any, precision: Any, preferred: Any) -> Any:
 
 @at_once(operands=2)
 def matvec(x1: Any, x2: Any, /) -> Any:
-    """Matrices times vectors: the last axis of x2 is summed against that of x1."""
+    """Matrices times vectors: the last axis of x2 is summed against that of x1.
+
+    Shapes: x1 [..., n, m], x2 [..., m] -> [..., n].
+
+    >>> jnp.matvec(jnp.array([[1, 2], [3, 4]]), jnp.array([[1, 0], [0, 1]]))
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     x2 = value("matvec", x2, 1)
     return ops.reshape(y := matmul(x1, ops.expand_dims(x2, (-1,))), y.shape[:-1])
 
 
 @at_once(operands=2)
 def vecmat(x1: Any, x2: Any, /) -> Any:
-    """Conjugate vectors times matrices."""
+    """Conjugate vectors times matrices.
+
+    Shapes: x1 [..., n], x2 [..., n, m] -> [..., m].
+
+    >>> jnp.vecmat(jnp.array([1, 10]), jnp.array([[1, 2], [3, 4]]))
+    Array([31, 42], dtype=int32)
+    >>> jnp.vecmat(jnp.array([1j]), jnp.eye(1))
+    Array([0.-1.j], dtype=complex64)
+    """
     x1 = ufuncs.conjugate(value("vecmat", x1))
     y = matmul(ops.expand_dims(x1, (x1.ndim - 1,)), x2)
     return ops.reshape(y, (*y.shape[:-2], y.shape[-1]))
@@ -134,7 +154,15 @@ def dot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Sum over the last axis of `a` and the last but one of `b` (the only one of a vector)."""
+    """Sum over the last axis of `a` and the last but one of `b` (the only one of a vector).
+
+    Unlike matmul, dot pairs each other axis of `a` with each of `b`, and multiplies by scalars.
+
+    >>> jnp.dot(jnp.array([1, 2]), jnp.array([3, 4]))
+    Array(11, dtype=int32)
+    >>> jnp.dot(jnp.ones((2, 3)), jnp.ones((4, 3, 5))).shape
+    (2, 4, 5)
+    """
     a, b = promote_dtypes("dot", (a, b))
     if not a.ndim or not b.ndim:
         y = ufuncs.multiply(a, b)
@@ -148,7 +176,11 @@ def dot(
 
 @at_once(operands=2)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum of conj(a) * b over all elements."""
+    """The sum of conj(a) * b over all elements, of arrays of one size in any shape.
+
+    >>> jnp.vdot(jnp.array([1j, 2]), jnp.array([1j, 3]))
+    Array(7.+0.j, dtype=complex64)
+    """
     a, b = promote_dtypes("vdot", (a, b))
     a, b = ops.reshape(ufuncs.conjugate(a), (a.size,)), ops.reshape(b, (b.size,))
     return dot(a, b, precision=precision, preferred_element_type=preferred_element_type)
@@ -164,7 +196,11 @@ def vecdot(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """The sum of conj(x1) * x2 along one axis; the other axes broadcast."""
+    """The sum of conj(x1) * x2 along one axis; the other axes broadcast.
+
+    >>> jnp.vecdot(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
+    Array([21, 43], dtype=int32)
+    """
     x1, x2 = promote_dtypes("vecdot", (x1, x2))
     if not x1.ndim or not x2.ndim:
         raise ShapeError("needs at least one axis", op="vecdot", x1=x1, x2=x2)
@@ -179,7 +215,12 @@ def vecdot(
 
 
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
-    """The sum of products over the last axes of both."""
+    """The sum of products over the last axes of both.
+
+    >>> jnp.inner(jnp.array([[1, 2], [3, 4]]), jnp.array([[1, 0], [1, 1]]))
+    Array([[1, 3],
+           [3, 7]], dtype=int32)
+    """
     a, b = promote_dtypes("inner", (a, b))
     if not a.ndim or not b.ndim:
         return ufuncs.multiply(a, b)
@@ -191,7 +232,12 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
 
 @at_once(operands=2)
 def outer(a: Any, b: Any, out: None = None) -> Any:
-    """a[i] * b[j] of the flattened arrays, as a matrix."""
+    """a[i] * b[j] of the flattened arrays, as a matrix.
+
+    >>> jnp.outer(jnp.array([1, 2]), jnp.array([3, 4, 5]))
+    Array([[ 3,  4,  5],
+           [ 6,  8, 10]], dtype=int32)
+    """
     out_is_none("outer", out)
     a, b = promote_dtypes("outer", (a, b))
     return ufuncs.multiply(ops.reshape(a, (a.size, 1)), ops.reshape(b, (1, b.size)))
@@ -206,7 +252,13 @@ def tensordot(
     preferred_element_type: Any = None,
     out_sharding: Any = None,
 ) -> Any:
-    """Sum over axes of `a` paired with axes of `b`: the last n with the first n, or two lists."""
+    """Sum over axes of `a` paired with axes of `b`: the last n with the first n, or two lists.
+
+    >>> jnp.tensordot(jnp.ones((2, 3, 4)), jnp.ones((3, 4, 5))).shape
+    (2, 5)
+    >>> jnp.tensordot(jnp.ones((2, 3)), jnp.ones((5, 2)), axes=([0], [1])).shape
+    (3, 5)
+    """
     a, b = promote_dtypes("tensordot", (a, b))
     if isinstance(axes, list | tuple):
         if len(axes) != 2:
@@ -229,7 +281,12 @@ def tensordot(
 
 @at_once(operands=2)
 def kron(a: Any, b: Any) -> Any:
-    """The Kronecker product: a block a[i, j] * b for every element of `a`."""
+    """The Kronecker product: a block a[i, j] * b for every element of `a`.
+
+    >>> jnp.kron(jnp.array([[1, 10]]), jnp.array([[1, 2], [3, 4]]))
+    Array([[ 1,  2, 10, 20],
+           [ 3,  4, 30, 40]], dtype=int32)
+    """
     a, b = promote_dtypes("kron", (a, b))
     ndim = max(a.ndim, b.ndim)
     left = (1,) * (ndim - a.ndim) + a.shape
@@ -249,7 +306,13 @@ def cross(
     axisc: int = -1,
     axis: int | None = None,
 ) -> Any:
-    """The vector product along one axis, of size 3, or 2 (whose third component is 0)."""
+    """The vector product along one axis, of size 3, or 2 (whose third component is 0).
+
+    Shapes: of two vectors of size 2 only the third component is left, and the axis goes.
+
+    >>> jnp.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
+    """
     if axis is not None:
         axisa = axisb = axisc = axis
     a, b = promote_dtypes("cross", (a, b))
@@ -286,7 +349,11 @@ def _components(x: Any) -> list[Any]:
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:
-    """The sum of a diagonal of the planes of two axes."""
+    """The sum of a diagonal of the planes of two axes.
+
+    >>> jnp.trace(jnp.array([[1, 2], [3, 4]])), jnp.trace(jnp.ones((2, 2, 5))).shape
+    (Array(5, dtype=int32), (5,))
+    """
     from plait.numpy.pieces import diagonal
     from plait.numpy.reduction import sum
 
@@ -354,6 +421,12 @@ def einsum(
     Labels that the result lacks are summed over, "..." stands for axes that broadcast. The order of
     contraction is chosen by `optimize` (opt_einsum), once for each call's shapes. The form
     einsum(a, [0, 1], b, [1, 2], [0, 2]) is taken as well.
+
+    >>> a, b = jnp.array([[1, 2], [3, 4]]), jnp.array([[0, 1], [1, 0]])
+    >>> jnp.einsum("ij,jk->ik", a, b), jnp.einsum("ii", a)
+    (Array([[2, 1],
+            [4, 3]], dtype=int32),
+     Array(5, dtype=int32))
     """
     out_is_none("einsum", out)
     if isinstance(subscripts, str):
@@ -459,7 +532,12 @@ def _spread(x: Any, labels: str, whole: str) -> Any:
 
 
 def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, Any]:
-    """(order of contraction, a table that explains it), as opt_einsum chooses."""
+    """(order of contraction, a table that explains it), as opt_einsum chooses.
+
+    >>> path, table = jnp.einsum_path("ij,jk,k->i", jnp.ones((9, 9)), jnp.ones((9, 9)), jnp.ones(9))
+    >>> path
+    [(1, 2), (0, 1)]
+    """
     import opt_einsum
 
     arrays = [np.broadcast_to(np.zeros(()), value("einsum_path", x).shape) for x in operands]
@@ -477,7 +555,12 @@ def convolve(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """The sum over k of a[k] * v[n - k]; mode "full", "same" or "valid" says for which n."""
+    """The sum over k of a[k] * v[n - k]; mode "full", "same" or "valid" says for which n.
+
+    >>> a, v = jnp.array([1, 2, 3]), jnp.array([1, 10])
+    >>> jnp.convolve(a, v), jnp.convolve(a, v, "valid")
+    (Array([ 1., 12., 23., 30.], dtype=float32), Array([12., 23.], dtype=float32))
+    """
     return _convolve("convolve", a, v, mode, precision, preferred_element_type)
 
 
@@ -489,7 +572,11 @@ def correlate(
     precision: Any = None,
     preferred_element_type: Any = None,
 ) -> Any:
-    """The sum over k of a[n + k] * conj(v[k]); mode "full", "same" or "valid" says for which n."""
+    """The sum over k of a[n + k] * conj(v[k]); mode "full", "same" or "valid" says for which n.
+
+    >>> jnp.correlate(jnp.array([1, 2, 3]), jnp.array([1, 10]))
+    Array([21., 32.], dtype=float32)
+    """
     return _convolve("correlate", a, v, mode, precision, preferred_element_type)
 
 
