@@ -41,22 +41,39 @@ from plait.ops.bitcast import bitcast_convert_type
 
 
 def add(x: Any, y: Any, /) -> Any:
-    """x + y, element by element; booleans give their logical or."""
+    """x + y, element by element; booleans give their logical or.
+
+    >>> jnp.add(jnp.array([1, 2]), jnp.array([[10], [20]]))
+    Array([[11, 12],
+           [21, 22]], dtype=int32)
+    """
     return combine(arithmetic.add, "add", x, y)
 
 
 def subtract(x: Any, y: Any, /) -> Any:
-    """x - y, element by element. Raises DtypeError for booleans."""
+    """x - y, element by element. Raises DtypeError for booleans.
+
+    >>> jnp.subtract(5, jnp.arange(3))
+    Array([5, 4, 3], dtype=int32)
+    """
     return combine(arithmetic.sub, "subtract", x, y)
 
 
 def multiply(x: Any, y: Any, /) -> Any:
-    """x * y, element by element; booleans give their logical and."""
+    """x * y, element by element; booleans give their logical and.
+
+    >>> jnp.multiply(jnp.arange(3), 0.5)
+    Array([0. , 0.5, 1. ], dtype=float32, weak_type=True)
+    """
     return combine(arithmetic.mul, "multiply", x, y)
 
 
 def true_divide(x: Any, y: Any, /) -> Any:
-    """x / y, element by element; integers are divided as floats."""
+    """x / y, element by element; integers are divided as floats, and dividing by 0 raises nothing.
+
+    >>> jnp.divide(jnp.array([1, -1, 0]), 0)
+    Array([ inf, -inf,  nan], dtype=float32)
+    """
     tx = getattr(x, "type", None)
     if tx is getattr(y, "type", None) and type(tx) is ArrayType and tx.dtype in INEXACT:
         return arithmetic.div.bind(x, y)
@@ -68,7 +85,11 @@ divide = true_divide
 
 @at_once(operands=2)
 def floor_divide(x: Any, y: Any, /) -> Any:
-    """The largest whole number not above x / y; integers stay integers (x // 0 is then -1)."""
+    """The largest whole number not above x / y; integers stay integers (x // 0 is then -1).
+
+    >>> jnp.floor_divide(jnp.array([7, -7]), 2)
+    Array([ 3, -4], dtype=int32)
+    """
     x, y = promote("floor_divide", (x, y), NUMERIC)
     dtype = type_of(x).dtype
     if dtype in UINT:
@@ -108,7 +129,11 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
 
 @at_once(operands=2)
 def remainder(x: Any, y: Any, /) -> Any:
-    """The remainder of x / y with the sign of y, as Python's %."""
+    """The remainder of x / y with the sign of y, as Python's %.
+
+    >>> jnp.remainder(jnp.array([7, -7]), 3), jnp.remainder(7.5, -2)
+    (Array([1, 2], dtype=int32), Array(-0.5, dtype=float32, weak_type=True))
+    """
     x, y = promote("remainder", (x, y), NUMERIC)
     dtype = type_of(x).dtype
     y = _safe_divisor(y)
@@ -131,14 +156,22 @@ def _safe_divisor(y: Any) -> Any:
 
 @at_once(operands=2)
 def fmod(x: Any, y: Any, /) -> Any:
-    """The remainder of x / y with the sign of x, as C's fmod."""
+    """The remainder of x / y with the sign of x, as C's fmod.
+
+    >>> jnp.fmod(jnp.array([7, -7]), 3)
+    Array([ 1, -1], dtype=int32)
+    """
     x, y = promote("fmod", (x, y), NUMERIC)
     return arithmetic.rem.bind(x, _safe_divisor(y))
 
 
 @at_once(operands=2)
 def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
-    """(x // y, x % y)."""
+    """The pair (x // y, x % y).
+
+    >>> jnp.divmod(jnp.array([7, -7]), 3)
+    (Array([ 2, -3], dtype=int32), Array([1, 2], dtype=int32))
+    """
     x, y = promote("divmod", (x, y), NUMERIC)
     if type_of(x).dtype in FLOAT:
         return _float_divmod(x, y)
@@ -146,23 +179,39 @@ def divmod(x: Any, y: Any, /) -> tuple[Any, Any]:
 
 
 def negative(x: Any, /) -> Any:
-    """-x. Raises DtypeError for booleans."""
+    """-x. Raises DtypeError for booleans.
+
+    >>> jnp.negative(jnp.array([1, -2]))
+    Array([-1,  2], dtype=int32)
+    """
     return arithmetic.neg.bind(operand("negative", x))
 
 
 def positive(x: Any, /) -> Any:
-    """+x: x itself."""
+    """+x: x itself.
+
+    >>> jnp.positive(jnp.array([1, -2]))
+    Array([ 1, -2], dtype=int32)
+    """
     return value("positive", x)
 
 
 def reciprocal(x: Any, /) -> Any:
-    """1 / x; integers become floats."""
+    """1 / x; integers become floats.
+
+    >>> jnp.reciprocal(jnp.array([2, 4]))
+    Array([0.5 , 0.25], dtype=float32)
+    """
     x = to_inexact("reciprocal", x)
     return arithmetic.div.bind(number_like(x, 1), x)
 
 
 def square(x: Any, /) -> Any:
-    """x * x."""
+    """x * x, element by element; of a complex number not its size.
+
+    >>> jnp.square(jnp.array([-3, 4])), jnp.square(1 + 1j)
+    (Array([ 9, 16], dtype=int32), Array(0.+2.j, dtype=complex64, weak_type=True))
+    """
     (x,) = promote("square", (x,), NUMERIC)
     return arithmetic.integer_pow(x, 2)
 
@@ -171,6 +220,9 @@ def power(x: Any, y: Any, /) -> Any:
     """x ** y, element by element. A Python int as y stays exact, by repeated multiplication.
 
     Raises: DtypeError for integers with a negative Python int as power.
+
+    >>> jnp.power(jnp.array([2, 3]), 3), jnp.power(2.0, jnp.array([-1, 3]))
+    (Array([ 8, 27], dtype=int32), Array([0.5, 8. ], dtype=float32))
     """
     if type(y) is int:
         (x,) = promote("power", (x,), NUMERIC)
@@ -211,13 +263,21 @@ def _integer_power(x: Any, y: Any) -> Any:
 
 @at_once(operands=2)
 def float_power(x: Any, y: Any, /) -> Any:
-    """x ** y as floats."""
+    """x ** y as floats, also for integers.
+
+    >>> jnp.float_power(jnp.array([2, 4]), -1)
+    Array([0.5 , 0.25], dtype=float32)
+    """
     x, y = promote("float_power", (x, y), INEXACT_KIND)
     return functions.pow_p.bind(x, y)
 
 
 def abs(x: Any, /) -> Any:
-    """The absolute value, real for complex x; booleans stay as they are."""
+    """The absolute value, real for complex x; booleans stay as they are.
+
+    >>> jnp.abs(jnp.array([-2, 1])), jnp.abs(3 - 4j)
+    (Array([2, 1], dtype=int32), Array(5., dtype=float32, weak_type=True))
+    """
     x = operand("abs", x)
     if type_of(x).dtype in BOOL or type_of(x).dtype in UINT:
         return value("abs", x)
@@ -228,7 +288,11 @@ absolute = abs
 
 
 def conjugate(x: Any, /) -> Any:
-    """The complex conjugate; x itself if it is not complex."""
+    """The complex conjugate; x itself if it is not complex.
+
+    >>> jnp.conj(jnp.array([1 + 2j, 3]))
+    Array([1.-2.j, 3.-0.j], dtype=complex64)
+    """
     x = operand("conjugate", x)
     return functions.conj(x) if type_of(x).dtype in COMPLEX else value("conjugate", x)
 
@@ -237,7 +301,11 @@ conj = conjugate
 
 
 def fabs(x: Any, /) -> Any:
-    """The absolute value as a float. Raises DtypeError for complex x."""
+    """The absolute value as a float. Raises DtypeError for complex x.
+
+    >>> jnp.fabs(jnp.array([-2, 1]))
+    Array([2., 1.], dtype=float32)
+    """
     x = to_inexact("fabs", x)
     if type_of(x).dtype in COMPLEX:
         raise DtypeError("complex numbers are not taken", op="fabs", x=x, fix="use jnp.abs")
@@ -245,12 +313,20 @@ def fabs(x: Any, /) -> Any:
 
 
 def sign(x: Any, /) -> Any:
-    """-1, 0 or 1 by the sign of x; x / abs(x) for complex x."""
+    """-1, 0 or 1 by the sign of x, NaN of NaN; x / abs(x) for complex x.
+
+    >>> jnp.sign(jnp.array([-2.5, 0.0, jnp.nan])), jnp.sign(3 - 4j)
+    (Array([-1.,  0., nan], dtype=float32), Array(0.6-0.8j, dtype=complex64, weak_type=True))
+    """
     return functions.sign(operand("sign", x))
 
 
 def signbit(x: Any, /) -> Any:
-    """Whether the sign bit is set: negative numbers, -0.0 and negative NaN."""
+    """Whether the sign bit is set: negative numbers, -0.0 and negative NaN.
+
+    >>> jnp.signbit(jnp.array([-1.0, -0.0, 0.0]))
+    Array([ True,  True, False], dtype=bool)
+    """
     x = operand("signbit", x)
     dtype = type_of(x).dtype
     if dtype in INTEGER or dtype in BOOL:
@@ -263,7 +339,11 @@ def signbit(x: Any, /) -> Any:
 
 @at_once(operands=2)
 def copysign(x: Any, y: Any, /) -> Any:
-    """The absolute value of x with the sign of y."""
+    """The absolute value of x with the sign of y.
+
+    >>> jnp.copysign(3.0, jnp.array([-0.0, 2.0]))
+    Array([-3.,  3.], dtype=float32, weak_type=True)
+    """
     x, y = promote("copysign", (x, y), INEXACT_KIND, together=False)
     if type_of(x).dtype in COMPLEX:
         raise DtypeError("complex numbers have no sign", op="copysign", x=x, y=y)
@@ -272,24 +352,40 @@ def copysign(x: Any, y: Any, /) -> Any:
 
 
 def maximum(x: Any, y: Any, /) -> Any:
-    """The larger of x and y, element by element; NaN if one is NaN."""
+    """The larger of x and y, element by element; NaN if one is NaN.
+
+    >>> jnp.maximum(jnp.array([1.0, 4.0, jnp.nan]), 2)
+    Array([ 2.,  4., nan], dtype=float32)
+    """
     return combine(compare.max, "maximum", x, y)
 
 
 def minimum(x: Any, y: Any, /) -> Any:
-    """The smaller of x and y, element by element; NaN if one is NaN."""
+    """The smaller of x and y, element by element; NaN if one is NaN.
+
+    >>> jnp.minimum(jnp.array([1.0, 4.0, jnp.nan]), 2)
+    Array([ 1.,  2., nan], dtype=float32)
+    """
     return combine(compare.min, "minimum", x, y)
 
 
 @at_once(operands=2)
 def fmax(x: Any, y: Any, /) -> Any:
-    """The larger of x and y; a NaN counts as missing."""
+    """The larger of x and y; a NaN counts as missing.
+
+    >>> jnp.fmax(jnp.array([1.0, 4.0, jnp.nan]), 2)
+    Array([2., 4., 2.], dtype=float32)
+    """
     return _ignoring_nan("fmax", x, y, greater)
 
 
 @at_once(operands=2)
 def fmin(x: Any, y: Any, /) -> Any:
-    """The smaller of x and y; a NaN counts as missing."""
+    """The smaller of x and y; a NaN counts as missing.
+
+    >>> jnp.fmin(jnp.array([1.0, 4.0, jnp.nan]), 2)
+    Array([1., 2., 2.], dtype=float32)
+    """
     return _ignoring_nan("fmin", x, y, less)
 
 
@@ -312,9 +408,12 @@ def clip(
     a_min: Any = None,
     a_max: Any = None,
 ) -> Any:
-    """Arr with values below min replaced by min and values above max by max.
+    """arr with values below min replaced by min, values above max by max; max wins if they cross.
 
-    Raises: DtypeError for complex numbers.
+    Either bound may be an array or None. Raises: DtypeError for complex numbers.
+
+    >>> jnp.clip(jnp.arange(6), 1, 4), jnp.clip(jnp.arange(3), max=1)
+    (Array([1, 1, 2, 3, 4, 4], dtype=int32), Array([0, 1, 1], dtype=int32))
     """
     arr = a if arr is None else arr
     low = a_min if min is None else min
@@ -334,7 +433,12 @@ def clip(
 
 
 def equal(x: Any, y: Any, /) -> Any:
-    """x == y, element by element."""
+    """x == y, element by element.
+
+    >>> jnp.equal(jnp.array([1, 2]), jnp.array([[1], [2]]))
+    Array([[ True, False],
+           [False,  True]], dtype=bool)
+    """
     try:
         return combine(compare.eq, "equal", x, y)
     except IntegerOverflowError:
@@ -342,7 +446,11 @@ def equal(x: Any, y: Any, /) -> Any:
 
 
 def not_equal(x: Any, y: Any, /) -> Any:
-    """x != y, element by element."""
+    """x != y, element by element; NaN differs from itself.
+
+    >>> jnp.not_equal(jnp.array([1.0, jnp.nan]), jnp.array([1.0, jnp.nan]))
+    Array([False,  True], dtype=bool)
+    """
     try:
         return combine(compare.ne, "not_equal", x, y)
     except IntegerOverflowError:
@@ -350,22 +458,38 @@ def not_equal(x: Any, y: Any, /) -> Any:
 
 
 def less(x: Any, y: Any, /) -> Any:
-    """x < y, element by element; complex numbers compare by real, then imaginary part."""
+    """x < y, element by element; complex numbers compare by real, then imaginary part.
+
+    >>> jnp.less(jnp.array([1, 2, 3]), 2), jnp.less(1 + 5j, 1 + 6j)
+    (Array([ True, False, False], dtype=bool), Array(True, dtype=bool))
+    """
     return _ordered("less", compare.lt, x, y)
 
 
 def less_equal(x: Any, y: Any, /) -> Any:
-    """x <= y, element by element."""
+    """x <= y, element by element.
+
+    >>> jnp.less_equal(jnp.array([1, 2, 3]), 2)
+    Array([ True,  True, False], dtype=bool)
+    """
     return _ordered("less_equal", compare.le, x, y)
 
 
 def greater(x: Any, y: Any, /) -> Any:
-    """x > y, element by element."""
+    """x > y, element by element.
+
+    >>> jnp.greater(jnp.array([1, 2, 3]), 2)
+    Array([False, False,  True], dtype=bool)
+    """
     return _ordered("greater", compare.gt, x, y)
 
 
 def greater_equal(x: Any, y: Any, /) -> Any:
-    """x >= y, element by element."""
+    """x >= y, element by element.
+
+    >>> jnp.greater_equal(jnp.array([1, 2, 3]), 2)
+    Array([False,  True,  True], dtype=bool)
+    """
     return _ordered("greater_equal", compare.ge, x, y)
 
 
@@ -413,19 +537,31 @@ def to_bool(op: str, x: Any, position: int = 0) -> Any:
 
 @at_once(operands=2)
 def logical_and(x: Any, y: Any, /) -> Any:
-    """Whether both are nonzero, element by element."""
+    """Whether both are nonzero, element by element.
+
+    >>> jnp.logical_and(jnp.array([0, 1, 2]), True)
+    Array([False,  True,  True], dtype=bool)
+    """
     return _logical("logical_and", compare.bitwise_and, x, y)
 
 
 @at_once(operands=2)
 def logical_or(x: Any, y: Any, /) -> Any:
-    """Whether one is nonzero, element by element."""
+    """Whether one is nonzero, element by element.
+
+    >>> jnp.logical_or(jnp.array([0, 1, 2]), False)
+    Array([False,  True,  True], dtype=bool)
+    """
     return _logical("logical_or", compare.bitwise_or, x, y)
 
 
 @at_once(operands=2)
 def logical_xor(x: Any, y: Any, /) -> Any:
-    """Whether exactly one is nonzero, element by element."""
+    """Whether exactly one is nonzero, element by element.
+
+    >>> jnp.logical_xor(jnp.array([0, 1, 2]), True)
+    Array([ True, False, False], dtype=bool)
+    """
     return _logical("logical_xor", compare.bitwise_xor, x, y)
 
 
@@ -434,27 +570,47 @@ def _logical(name: str, op: Any, x: Any, y: Any) -> Any:
 
 
 def logical_not(x: Any, /) -> Any:
-    """Whether x is zero, element by element."""
+    """Whether x is zero, element by element.
+
+    >>> jnp.logical_not(jnp.array([0, 1, 2]))
+    Array([ True, False, False], dtype=bool)
+    """
     return compare.bitwise_not(to_bool("logical_not", x))
 
 
 def bitwise_and(x: Any, y: Any, /) -> Any:
-    """x & y, bit by bit; booleans give their logical and."""
+    """x & y, bit by bit; booleans give their logical and.
+
+    >>> jnp.bitwise_and(jnp.array([0b0110, 0b1111]), 0b0011)
+    Array([2, 3], dtype=int32)
+    """
     return combine(compare.bitwise_and, "bitwise_and", x, y)
 
 
 def bitwise_or(x: Any, y: Any, /) -> Any:
-    """x | y, bit by bit."""
+    """x | y, bit by bit.
+
+    >>> jnp.bitwise_or(0b0110, 0b0011)
+    Array(7, dtype=int32, weak_type=True)
+    """
     return combine(compare.bitwise_or, "bitwise_or", x, y)
 
 
 def bitwise_xor(x: Any, y: Any, /) -> Any:
-    """x ^ y, bit by bit."""
+    """x ^ y, bit by bit.
+
+    >>> jnp.bitwise_xor(0b0110, 0b0011)
+    Array(5, dtype=int32, weak_type=True)
+    """
     return combine(compare.bitwise_xor, "bitwise_xor", x, y)
 
 
 def bitwise_not(x: Any, /) -> Any:
-    """~x: every bit flipped; for booleans their logical not."""
+    """~x: every bit flipped; for booleans their logical not.
+
+    >>> jnp.invert(jnp.array([0, 5])), jnp.invert(jnp.uint8(5)), jnp.invert(True)
+    (Array([-1, -6], dtype=int32), Array(250, dtype=uint8), Array(False, dtype=bool))
+    """
     return compare.bitwise_not(operand("bitwise_not", x))
 
 
@@ -462,7 +618,11 @@ invert = bitwise_invert = bitwise_not
 
 
 def bitwise_count(x: Any, /) -> Any:
-    """The number of bits set in abs(x), as uint8."""
+    """The number of bits set in abs(x), as uint8.
+
+    >>> jnp.bitwise_count(jnp.array([0, 7, -8]))
+    Array([0, 3, 1], dtype=uint8)
+    """
     x = operand("bitwise_count", x)
     if type_of(x).dtype in BOOL:
         return astype(value("bitwise_count", x), dtypes.uint8)
@@ -472,7 +632,11 @@ def bitwise_count(x: Any, /) -> Any:
 
 
 def left_shift(x: Any, y: Any, /) -> Any:
-    """x * 2**y for integers, by shifting bits."""
+    """x * 2**y for integers, by shifting bits.
+
+    >>> jnp.left_shift(jnp.array([1, 3]), 4)
+    Array([16, 48], dtype=int32)
+    """
     return compare.shift_left.bind(*promote("left_shift", (x, y), NUMERIC))
 
 
@@ -480,7 +644,11 @@ bitwise_left_shift = left_shift
 
 
 def right_shift(x: Any, y: Any, /) -> Any:
-    """x // 2**y for integers, by shifting bits; the sign stays."""
+    """x // 2**y for integers, by shifting bits; the sign stays.
+
+    >>> jnp.right_shift(jnp.array([48, -48]), 4)
+    Array([ 3, -3], dtype=int32)
+    """
     x, y = promote("right_shift", (x, y), NUMERIC)
     unsigned = type_of(x).dtype in UINT
     return (compare.shift_right_logical if unsigned else compare.shift_right_arithmetic).bind(x, y)
@@ -504,6 +672,11 @@ def where(
     """x where the condition holds, else y, element by element; all three broadcast.
 
     With the condition alone: the positions at which it holds, as `nonzero` gives them.
+
+    >>> jnp.where(jnp.arange(4) < 2, jnp.arange(4), -1)
+    Array([ 0,  1, -1, -1], dtype=int32)
+    >>> jnp.where(jnp.array([0, 3, 0, 5]))
+    (Array([1, 3], dtype=int32),)
     """
     if x is None and y is None:
         from plait.numpy.searching import nonzero
