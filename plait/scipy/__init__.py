@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from plait.scipy import fft, linalg, signal, sparse
+    from plait.scipy import cluster, fft, integrate, interpolate, linalg, ndimage, signal, sparse
 
-_MODULES = frozenset(("fft", "linalg", "signal", "sparse"))
+_MODULES = frozenset(
+    ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse")
+)
 
 
 def __getattr__(name: str) -> _Any:
