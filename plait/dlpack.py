@@ -1,6 +1,5 @@
 """plait.dlpack: arrays shared with other libraries by the DLPack protocol.
 
->>> import numpy as np, plait
 >>> plait.dlpack.from_dlpack(np.arange(3.0, dtype=np.float32))
 Array([0., 1., 2.], dtype=float32)
 """

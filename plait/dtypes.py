@@ -26,7 +26,6 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
     Raises: ArgumentTypeError for what is no dtype, and for the dtype of keys unless
     allow_extended_dtype.
 
-    >>> import plait
     >>> plait.dtypes.canonicalize_dtype("float64")
     dtype('float32')
     """

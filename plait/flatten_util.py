@@ -22,8 +22,7 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
     The vector has the common dtype; the tree gets its own back. Raises ShapeError if the function
     is given a vector of another size.
 
-    >>> import plait.numpy as jnp
-    >>> v, back = ravel_pytree({"a": jnp.ones(2), "b": 3.0})
+    >>> v, back = plait.flatten_util.ravel_pytree({"a": jnp.ones(2), "b": 3.0})
     >>> v
     Array([1., 1., 3.], dtype=float32)
     """

@@ -32,6 +32,11 @@ def start_trace(
     The trace goes into log_dir. The perfetto arguments are accepted: a file that Perfetto opens is
     always written. profiler_options: a ProfileOptions.
     Raises: PlaitRuntimeError if a trace is being recorded already.
+
+    >>> import tempfile
+    >>> plait.profiler.start_trace(tempfile.mkdtemp())
+    >>> y = plait.block_until_ready(jnp.ones(3) + 1)
+    >>> plait.profiler.stop_trace()
     """
     with _lock:
         if _session:
@@ -45,7 +50,13 @@ def start_trace(
 
 
 def stop_trace() -> None:
-    """Write the trace that start_trace began. Raises PlaitRuntimeError if there is none."""
+    """Write the trace that start_trace began. Raises PlaitRuntimeError if there is none.
+
+    >>> plait.profiler.stop_trace()
+    Traceback (most recent call last):
+        ...
+    plait.errors.PlaitRuntimeError: profiler.stop_trace: no trace is being recorded...
+    """
     with _lock:
         if not _session:
             raise PlaitRuntimeError(
@@ -62,7 +73,15 @@ def trace(
     create_perfetto_trace: bool = False,
     profiler_options: Any = None,
 ) -> Iterator[None]:
-    """`with trace(log_dir):` records what runs inside the block. Raises as start_trace."""
+    """`with trace(log_dir):` records what runs inside the block. Raises as start_trace.
+
+    >>> import os, tempfile
+    >>> folder = tempfile.mkdtemp()
+    >>> with plait.profiler.trace(folder):
+    ...     y = plait.block_until_ready(jnp.ones(3) + 1)
+    >>> os.listdir(folder)
+    ['plugins']
+    """
     start_trace(log_dir, create_perfetto_link, create_perfetto_trace, profiler_options)
     try:
         yield
@@ -74,6 +93,9 @@ class TraceAnnotation:
     """`with TraceAnnotation("load batch"):` names a span of this thread's time in a trace.
 
     Keyword arguments are shown with it. Without a trace it costs next to nothing.
+
+    >>> with plait.profiler.TraceAnnotation("load batch", size=3):
+    ...     x = np.ones(3)
     """
 
     def __init__(self, name: str, **metadata: Any):
@@ -97,7 +119,12 @@ class TraceAnnotation:
 
 
 class StepTraceAnnotation(TraceAnnotation):
-    """A TraceAnnotation of one training step: `StepTraceAnnotation("train", step_num=k)`."""
+    """A TraceAnnotation of one training step: `StepTraceAnnotation("train", step_num=k)`.
+
+    >>> for k in range(3):
+    ...     with plait.profiler.StepTraceAnnotation("train", step_num=k):
+    ...         y = jnp.ones(3) * k
+    """
 
     def __init__(self, name: str, **metadata: Any):
         super().__init__(name, _r=1, **metadata)  # _r marks the root of a step
@@ -106,7 +133,12 @@ class StepTraceAnnotation(TraceAnnotation):
 def annotate_function(
     func: Callable[..., Any], name: str | None = None, **metadata: Any
 ) -> Callable[..., Any]:
-    """The function, each call of which is a span in a trace; by default under its own name."""
+    """The function, each call of which is a span in a trace; by default under its own name.
+
+    >>> load = plait.profiler.annotate_function(lambda: np.ones(3), name="load batch")
+    >>> load()
+    array([1., 1., 1.])
+    """
     label: str = name or getattr(func, "__qualname__", getattr(func, "__name__", repr(func)))
 
     @functools.wraps(func)
@@ -121,6 +153,9 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
     """Start a server that lets TensorBoard or xprof record traces of this process; keep the result.
 
     Raises: PlaitRuntimeError if one runs already.
+
+    >>> server = plait.profiler.start_server(9999)  # doctest: +SKIP
+    >>> plait.profiler.stop_server()  # doctest: +SKIP
     """
     with _lock:
         if _server:
@@ -132,7 +167,13 @@ def start_server(port: int, requires_backend: bool = True) -> Any:
 
 
 def stop_server() -> None:
-    """Stop the server. Raises PlaitRuntimeError if none runs."""
+    """Stop the server. Raises PlaitRuntimeError if none runs.
+
+    >>> plait.profiler.stop_server()
+    Traceback (most recent call last):
+        ...
+    plait.errors.PlaitRuntimeError: profiler.stop_server: no profiler server runs
+    """
     with _lock:
         if not _server:
             raise PlaitRuntimeError("no profiler server runs", op="profiler.stop_server")
@@ -140,14 +181,29 @@ def stop_server() -> None:
 
 
 def device_memory_profile(backend: str | None = None) -> bytes:
-    """The arrays that are alive, and where they were made, as a gzipped pprof profile."""
-    return xla.heap_profile(client.backend(backend))
+    """The arrays that are alive, and where they were made, as a gzipped pprof profile.
+
+    >>> import gzip
+    >>> x = jnp.ones(100)
+    >>> len(gzip.decompress(plait.profiler.device_memory_profile())) > 0
+    True
+    """
+    import gzip
+
+    return gzip.compress(xla.heap_profile(client.backend(backend)))
 
 
 def save_device_memory_profile(
     filename: str | os.PathLike[str], backend: str | None = None
 ) -> None:
-    """Write device_memory_profile into a file, for `pprof`."""
+    """Write device_memory_profile into a file, for `pprof`.
+
+    >>> import os, tempfile
+    >>> file = os.path.join(tempfile.mkdtemp(), "memory.prof")
+    >>> plait.profiler.save_device_memory_profile(file)  # then: pprof -web memory.prof
+    >>> os.path.exists(file)
+    True
+    """
     with open(filename, "wb") as file:
         file.write(device_memory_profile(backend))
 

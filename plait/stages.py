@@ -1,6 +1,5 @@
 """plait.stages: a function on its way from Python to a compiled program.
 
->>> import plait, plait.numpy as jnp
 >>> traced = plait.jit(lambda x: x + 1).trace(jnp.ones(2))
 >>> lowered = traced.lower()
 >>> compiled = lowered.compile()

@@ -23,7 +23,20 @@ from tests.test_exports import PUBLIC, exported
 
 ROOT = pathlib.Path(__file__).parent.parent
 # Packages in which every public function must have an example.
-COMPLETE = ("plait.lax", "plait.numpy")
+COMPLETE = (
+    "plait",
+    "plait.debug",
+    "plait.flatten_util",
+    "plait.lax",
+    "plait.nn",
+    "plait.nn.initializers",
+    "plait.numpy",
+    "plait.profiler",
+    "plait.random",
+    "plait.sharding",
+    "plait.testing",
+    "plait.tree",
+)
 # Modules whose examples would disturb the process of the others, each with its reason.
 NOT_RUN = {"plait/as_jax/__init__.py": "import jax finds plait from then on"}
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE

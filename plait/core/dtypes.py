@@ -21,7 +21,11 @@ class extended(np.generic):
 
 
 class prng_key(extended):
-    """The abstract class of key dtypes, for `issubdtype(x.dtype, dtypes.prng_key)`."""
+    """The abstract class of key dtypes, for `issubdtype(x.dtype, dtypes.prng_key)`.
+
+    >>> plait.dtypes.issubdtype(plait.random.key(0).dtype, plait.dtypes.prng_key)
+    True
+    """
 
 
 class KeyDType:
@@ -200,13 +204,21 @@ def storage(dtype: DType) -> np.dtype:
 
 @functools.cache
 def finfo(dtype: Any) -> Any:
-    """Machine limits of a float or complex dtype."""
+    """Machine limits of a float or complex dtype.
+
+    >>> plait.dtypes.finfo(jnp.bfloat16).bits, float(plait.dtypes.finfo(jnp.bfloat16).max)
+    (16, 3.3895313892515355e+38)
+    """
     return ml_dtypes.finfo(real_of(as_dtype(dtype)))
 
 
 @functools.cache
 def iinfo(dtype: Any) -> Any:
-    """Machine limits of an integer dtype."""
+    """Machine limits of an integer dtype.
+
+    >>> plait.dtypes.iinfo(jnp.int4).max
+    7
+    """
     return ml_dtypes.iinfo(as_dtype(dtype))
 
 
@@ -318,7 +330,11 @@ def promote(*types: tuple[DType, bool]) -> tuple[DType, bool]:
 
 
 def promote_types(a: Any, b: Any) -> DType:
-    """The dtype that values of the two dtypes combine to; Python types count as weak."""
+    """The dtype that values of the two dtypes combine to; Python types count as weak.
+
+    >>> plait.dtypes.promote_types(jnp.int32, jnp.float16)
+    dtype('float16')
+    """
     pairs = tuple((as_dtype(t), t in (int, float, complex)) for t in (a, b))
     return promote(*pairs)[0]
 
@@ -338,7 +354,11 @@ _ABSTRACT = {
 
 
 def issubdtype(a: Any, b: Any) -> bool:
-    """Whether dtype a lies under dtype or abstract class b, bfloat16 and keys included."""
+    """Whether dtype a lies under dtype or abstract class b, bfloat16 and keys included.
+
+    >>> plait.dtypes.issubdtype(jnp.bfloat16, jnp.floating)
+    True
+    """
     abstract_a = isinstance(a, type) and a in _ABSTRACT
     if isinstance(b, type) and b in _ABSTRACT:
         return issubclass(a, b) if abstract_a else as_dtype(a) in _ABSTRACT[b]

@@ -45,7 +45,6 @@ def print(
 
     Raises: ArgumentError, where it is traced, if fmt and the arguments do not fit together.
 
-    >>> import plait
     >>> plait.debug.print("x = {x:.2f}", x=1.5)
     x = 1.50
     """
@@ -61,7 +60,12 @@ def log(
     lane: Any = None,
     **kwargs: Any,
 ) -> Any:
-    """Like print, into the logger "plait" at level INFO."""
+    """Like print, into the logger "plait" at level INFO.
+
+    >>> import logging
+    >>> logging.getLogger("plait").setLevel(logging.INFO)
+    >>> plait.jit(lambda x: plait.debug.log("x = {}", x))(2)
+    """
     return _show("debug.log", _logger.info, fmt, args, kwargs, skip_format_check, lane)
 
 
@@ -180,6 +184,16 @@ def callback(
 
     Raises: ArgumentTypeError if callback cannot be called. An exception of its own comes from a
     compiled program as the __cause__ of PlaitRuntimeError.
+
+    >>> seen = []
+    >>> @plait.jit
+    ... def f(x):
+    ...     plait.debug.callback(lambda v: seen.append(float(v)), x)
+    ...     return x
+    >>> y = f(2.0)
+    >>> plait.effects_barrier()
+    >>> seen
+    [2.0]
     """
     if callback is None:
         return functools.partial(globals()["callback"], **kwargs)
@@ -194,6 +208,14 @@ def breakpoint(**_: Any) -> None:
     arguments are accepted and change nothing.
 
     Raises: ConcretizationTypeError where the function is being traced and has no values.
+
+    >>> @plait.jit
+    ... def f(x):
+    ...     y = x * 2
+    ...     plait.debug.breakpoint()
+    ...     return y
+    >>> with plait.disable_jit():  # doctest: +SKIP
+    ...     f(1.0)
     """
     interpreter: Interpreter | None = context.interpreter
     while interpreter is not None:

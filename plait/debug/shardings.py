@@ -199,7 +199,6 @@ def visualize_sharding(shape: Sequence[int], sharding: Any, **options: Any) -> N
     color_map, from a number in [0, 1] to (red, green, blue) in [0, 1].
     Raises: ArgumentTypeError if sharding is not one.
 
-    >>> import plait
     >>> from plait.sharding import SingleDeviceSharding
     >>> cpu = SingleDeviceSharding(plait.devices("cpu")[0])
     >>> plait.debug.visualize_sharding((4,), cpu)
@@ -220,6 +219,14 @@ def visualize_array_sharding(arr: Any, **options: Any) -> None:
     """Show which part of an array each device holds; options as for visualize_sharding.
 
     Inside a compiled function the picture appears when the function is compiled.
+
+    >>> spread = plait.NamedSharding(plait.make_mesh((2,), ("i",)), plait.P("i"))
+    >>> plait.debug.visualize_array_sharding(plait.device_put(jnp.ones(4), spread))
+    ┌─────────┬─────────┐
+    │         │         │
+    │  CPU 0  │  CPU 1  │
+    │         │         │
+    └─────────┴─────────┘
     """
     inspect_array_sharding(
         arr, callback=lambda sharding: visualize_sharding(arr.shape, sharding, **options)
@@ -232,6 +239,9 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], Any]) -
     In a compiled function it is called once, when the function is compiled. A program of one device
     has its values there; in one of several devices XLA decides later where those lie that are
     neither arguments nor results, so that there is a warning in place of the call.
+
+    >>> plait.debug.inspect_array_sharding(jnp.ones(4), callback=lambda s: print(len(s.device_set)))
+    1
     """
     if not callable(callback):
         raise ArgumentTypeError(

@@ -38,8 +38,6 @@ def show_variance(
 
     Raises: as the call would; ArgumentError if a compiled function has no pmap inside.
 
-    >>> import plait, plait.numpy as jnp
-    >>> from plait import lax
     >>> report = plait.debug.show_variance(
     ...     lambda x: lax.psum(x, "i") * 2, jnp.ones(2), axis_name="i"
     ... )

@@ -24,7 +24,6 @@ def create_device_mesh(
     The other arguments arrange TPUs by their wires, and change nothing here.
     Raises: ArgumentError unless the grid has a place for each device and no more.
 
-    >>> import plait
     >>> from plait.experimental import mesh_utils
     >>> mesh_utils.create_device_mesh((1, plait.device_count())).shape[0]
     1

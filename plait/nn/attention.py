@@ -120,6 +120,10 @@ def dot_product_attention(
         return_residual: also return the logarithms of the sums of exponentials, [B, T, N].
     Source: Vaswani et al., "Attention is all you need", 2017.
     Raises: ShapeError; DtypeError; ArgumentError for another implementation.
+
+    >>> q, k, v = jnp.ones((2, 5, 8, 16)), jnp.ones((2, 7, 4, 16)), jnp.ones((2, 7, 4, 16))
+    >>> plait.nn.dot_product_attention(q, k, v).shape
+    (2, 5, 8, 16)
     """
     op = "dot_product_attention"
     if implementation not in (None, "xla"):

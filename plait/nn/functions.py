@@ -66,14 +66,17 @@ def _result(x: Any) -> Any:
 
 
 def identity(x: Any) -> Any:
-    """x itself, as an array."""
+    """x itself, as an array.
+
+    >>> plait.nn.identity(jnp.array([1.0, 2.0]))
+    Array([1., 2.], dtype=float32)
+    """
     return _result(array("identity", "x", x))
 
 
 def relu(x: Any) -> Any:
     """max(x, 0). The derivative at 0 is 0.
 
-    >>> import plait.nn, plait.numpy as jnp
     >>> plait.nn.relu(jnp.array([-1.0, 2.0]))
     Array([0., 2.], dtype=float32)
     """
@@ -84,7 +87,11 @@ def relu(x: Any) -> Any:
 
 
 def relu6(x: Any) -> Any:
-    """min(max(x, 0), 6). The derivative at 0 and 6 is 0."""
+    """min(max(x, 0), 6). The derivative at 0 and 6 is 0.
+
+    >>> plait.nn.relu6(jnp.array([-1.0, 3.0, 8.0]))
+    Array([0., 3., 6.], dtype=float32)
+    """
     return activation.relu6(floats("relu6", "x", x))
 
 
@@ -94,7 +101,11 @@ def _leaky_relu(x: Any, negative_slope: Any) -> Any:
 
 
 def leaky_relu(x: Any, negative_slope: Any = 0.01) -> Any:
-    """x where x >= 0, negative_slope · x below."""
+    """x where x >= 0, negative_slope · x below.
+
+    >>> plait.nn.leaky_relu(jnp.array([-10.0, 2.0])).round(3)
+    Array([-0.1,  2. ], dtype=float32)
+    """
     slope = array("leaky_relu", "negative_slope", negative_slope)
     return _leaky_relu(floats("leaky_relu", "x", x), slope)
 
@@ -108,7 +119,11 @@ _elu = PerChoice(_elu_values)
 
 
 def elu(x: Any, alpha: Any = 1.0) -> Any:
-    """x above 0, alpha · (exp(x) - 1) below. Source: Clevert, Unterthiner, Hochreiter 2015."""
+    """x above 0, alpha · (exp(x) - 1) below. Source: Clevert, Unterthiner, Hochreiter 2015.
+
+    >>> plait.nn.elu(jnp.array([-1.0, 0.0, 2.0])).round(3)
+    Array([-0.632,  0.   ,  2.   ], dtype=float32)
+    """
     return _elu(floats("elu", "x", x), array("elu", "alpha", alpha))
 
 
@@ -118,7 +133,11 @@ def _celu(x: Any, alpha: Any) -> Any:
 
 
 def celu(x: Any, alpha: Any = 1.0) -> Any:
-    """x above 0, alpha · (exp(x / alpha) - 1) below. Source: Barron 2017."""
+    """x above 0, alpha · (exp(x / alpha) - 1) below. Source: Barron 2017.
+
+    >>> plait.nn.celu(jnp.array([-1.0, 0.0, 2.0])).round(3)
+    Array([-0.632,  0.   ,  2.   ], dtype=float32)
+    """
     return _celu(floats("celu", "x", x), array("celu", "alpha", alpha))
 
 
@@ -128,7 +147,11 @@ def _selu(x: Any) -> Any:
 
 
 def selu(x: Any) -> Any:
-    """elu scaled so that layers keep mean 0 and variance 1. Source: Klambauer et al. 2017."""
+    """elu scaled so that layers keep mean 0 and variance 1. Source: Klambauer et al. 2017.
+
+    >>> plait.nn.selu(jnp.array([-1.0, 0.0, 2.0])).round(3)
+    Array([-1.111,  0.   ,  2.101], dtype=float32)
+    """
     return _selu(floats("selu", "x", x))
 
 
@@ -138,7 +161,11 @@ def _hard_tanh(x: Any) -> Any:
 
 
 def hard_tanh(x: Any) -> Any:
-    """x, cut off at -1 and 1."""
+    """x, cut off at -1 and 1.
+
+    >>> plait.nn.hard_tanh(jnp.array([-4.0, 0.5, 4.0]))
+    Array([-1. ,  0.5,  1. ], dtype=float32)
+    """
     return _hard_tanh(array("hard_tanh", "x", x))
 
 
@@ -148,7 +175,11 @@ def _hard_sigmoid(x: Any) -> Any:
 
 
 def hard_sigmoid(x: Any) -> Any:
-    """relu6(x + 3) / 6."""
+    """relu6(x + 3) / 6.
+
+    >>> plait.nn.hard_sigmoid(jnp.array([-4.0, 0.0, 1.5]))
+    Array([0.  , 0.5 , 0.75], dtype=float32)
+    """
     return _hard_sigmoid(floats("hard_sigmoid", "x", x))
 
 
@@ -158,7 +189,11 @@ def _hard_silu(x: Any) -> Any:
 
 
 def hard_silu(x: Any) -> Any:
-    """x · hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019."""
+    """x · hard_sigmoid(x). Source: Howard et al., "Searching for MobileNetV3", 2019.
+
+    >>> plait.nn.hard_silu(jnp.array([-4.0, 1.0, 5.0])).round(3)
+    Array([-0.   ,  0.667,  5.   ], dtype=float32)
+    """
     return _hard_silu(floats("hard_silu", "x", x))
 
 
@@ -168,12 +203,20 @@ hard_swish = hard_silu
 
 
 def sigmoid(x: Any) -> Any:
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)).
+
+    >>> plait.nn.sigmoid(jnp.array([-1.0, 0.0, 2.0])).round(3)
+    Array([0.269, 0.5  , 0.881], dtype=float32)
+    """
     return logistic(floats("sigmoid", "x", x))
 
 
 def softplus(x: Any) -> Any:
-    """log(1 + exp(x)), without overflow."""
+    """log(1 + exp(x)), without overflow.
+
+    >>> plait.nn.softplus(jnp.array([-50.0, 0.0, 50.0])).round(3)
+    Array([ 0.   ,  0.693, 50.   ], dtype=float32)
+    """
     x = floats("softplus", "x", x)
     return logaddexp(x, np.zeros((), type_of(x).dtype))
 
@@ -184,7 +227,11 @@ def _log_sigmoid(x: Any) -> Any:
 
 
 def log_sigmoid(x: Any) -> Any:
-    """log(sigmoid(x)), without underflow."""
+    """log(sigmoid(x)), without underflow.
+
+    >>> plait.nn.log_sigmoid(jnp.array([-100.0, 0.0])).round(2)
+    Array([-100.  ,   -0.69], dtype=float32)
+    """
     return _log_sigmoid(floats("log_sigmoid", "x", x))
 
 
@@ -194,7 +241,11 @@ def _soft_sign(x: Any) -> Any:
 
 
 def soft_sign(x: Any) -> Any:
-    """x / (|x| + 1)."""
+    """x / (|x| + 1).
+
+    >>> plait.nn.soft_sign(jnp.array([-1.0, 0.0, 3.0]))
+    Array([-0.5 ,  0.  ,  0.75], dtype=float32)
+    """
     return _soft_sign(floats("soft_sign", "x", x))
 
 
@@ -206,7 +257,11 @@ def _squareplus(x: Any, b: Any) -> Any:
 
 
 def squareplus(x: Any, b: Any = 4) -> Any:
-    """(x + √(x² + b)) / 2. Source: Barron 2021."""
+    """(x + √(x² + b)) / 2. Source: Barron 2021.
+
+    >>> plait.nn.squareplus(jnp.array([-1.0, 0.0, 1.0])).round(3)
+    Array([0.618, 1.   , 1.618], dtype=float32)
+    """
     return _squareplus(floats("squareplus", "x", x), array("squareplus", "b", b))
 
 
@@ -216,7 +271,11 @@ def _silu(x: Any) -> Any:
 
 
 def silu(x: Any) -> Any:
-    """x · sigmoid(x). Source: Hendrycks and Gimpel 2016."""
+    """x · sigmoid(x). Source: Hendrycks and Gimpel 2016.
+
+    >>> plait.nn.silu(jnp.array([-1.0, 0.0, 2.0])).round(3)
+    Array([-0.269,  0.   ,  1.762], dtype=float32)
+    """
     return _silu(floats("silu", "x", x))
 
 
@@ -229,7 +288,11 @@ def _mish(x: Any) -> Any:
 
 
 def mish(x: Any) -> Any:
-    """x · tanh(softplus(x)). Source: Misra 2019."""
+    """x · tanh(softplus(x)). Source: Misra 2019.
+
+    >>> plait.nn.mish(jnp.array([-1.0, 0.0, 2.0])).round(3)
+    Array([-0.303,  0.   ,  1.944], dtype=float32)
+    """
     return _mish(floats("mish", "x", x))
 
 
@@ -248,6 +311,9 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     """x · Φ(x), Φ the normal distribution function; by a formula with tanh if approximate.
 
     Source: Hendrycks and Gimpel 2016.
+
+    >>> plait.nn.gelu(jnp.array([-1.0, 0.0, 2.0])).round(3)
+    Array([-0.159,  0.   ,  1.955], dtype=float32)
     """
     return _gelu(floats("gelu", "x", x), approximate=bool(approximate))
 
@@ -259,7 +325,11 @@ def _sparse_plus(x: Any) -> Any:
 
 
 def sparse_plus(x: Any) -> Any:
-    """0 below -1, x above 1, (x + 1)² / 4 between."""
+    """0 below -1, x above 1, (x + 1)² / 4 between.
+
+    >>> plait.nn.sparse_plus(jnp.array([-2.0, 0.0, 2.0]))
+    Array([0.  , 0.25, 2.  ], dtype=float32)
+    """
     return _sparse_plus(floats("sparse_plus", "x", x))
 
 
@@ -269,12 +339,20 @@ def _sparse_sigmoid(x: Any) -> Any:
 
 
 def sparse_sigmoid(x: Any) -> Any:
-    """0 below -1, 1 above 1, (x + 1) / 2 between: the derivative of sparse_plus."""
+    """0 below -1, 1 above 1, (x + 1) / 2 between: the derivative of sparse_plus.
+
+    >>> plait.nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 2.0]))
+    Array([0. , 0.5, 1. ], dtype=float32)
+    """
     return _sparse_sigmoid(floats("sparse_sigmoid", "x", x))
 
 
 def log1mexp(x: Any) -> Any:
-    """log(1 - exp(-x)) for x > 0, exact near 0 and far from it. Source: Mächler 2012."""
+    """log(1 - exp(-x)) for x > 0, exact near 0 and far from it. Source: Mächler 2012.
+
+    >>> plait.nn.log1mexp(jnp.array([1e-3, 1.0, 10.0])).round(3)
+    Array([-6.908, -0.459, -0.   ], dtype=float32)
+    """
     return activation.log1mexp(floats("log1mexp", "x", x))
 
 
@@ -288,6 +366,9 @@ def glu(x: Any, axis: int = -1) -> Any:
     """The first half of x along an axis, times the sigmoid of the second.
 
     Source: Dauphin et al. 2017. Raises: ShapeError for an axis of odd size.
+
+    >>> plait.nn.glu(jnp.array([1.0, 2.0, 0.0, 100.0]))
+    Array([0.5, 2. ], dtype=float32)
     """
     x = floats("glu", "x", x)
     type_ = type_of(x)
@@ -318,7 +399,6 @@ def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> A
     Positions outside the mask `where` do not count and give 0. `initial`, the smallest maximum to
     shift by in older programs, changes no result.
 
-    >>> import plait.nn, plait.numpy as jnp
     >>> plait.nn.softmax(jnp.array([1e4, 1e4, 0.0]))
     Array([0.5, 0.5, 0. ], dtype=float32)
     """
@@ -326,7 +406,11 @@ def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> A
 
 
 def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
-    """The logarithm of softmax, without underflow. Positions outside `where` give -inf."""
+    """The logarithm of softmax, without underflow. Positions outside `where` give -inf.
+
+    >>> plait.nn.log_softmax(jnp.array([1000.0, 1000.0, 998.0])).round(2)
+    Array([-0.76, -0.76, -2.76], dtype=float32)
+    """
     return _normalised("log_softmax", x, axis, where, activation.log_softmax_p)
 
 
@@ -351,6 +435,9 @@ def logsumexp(
 
     -inf for an empty sum. A negative sum gives NaN; with return_sign the result is a pair, the
     logarithm of the absolute value and the sign. Positions outside the mask `where` do not count.
+
+    >>> plait.nn.logsumexp(jnp.array([1000.0, 1000.0])).round(2)
+    Array(1000.69, dtype=float32)
     """
     op = "logsumexp"
     a = floats(op, "a", a)
@@ -407,6 +494,9 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
     """log(mean(exp(x))) over an axis, several or all (None), without overflow.
 
     Positions outside the mask `where` do not count.
+
+    >>> plait.nn.logmeanexp(jnp.array([1000.0, 1000.0]))
+    Array(1000., dtype=float32)
     """
     x = floats("logmeanexp", "x", x)
     type_ = type_of(x)
@@ -450,6 +540,9 @@ def standardize(
     algorithm "stable" takes the variance from the differences from the mean; "fast" from the mean
     of the squares, which is wrong where that is much larger than the variance. Raises:
     ArgumentError for other algorithms.
+
+    >>> plait.nn.standardize(jnp.array([1.0, 2.0, 3.0])).round(3)
+    Array([-1.225,  0.   ,  1.225], dtype=float32)
     """
     op = "standardize"
     if algorithm not in ("stable", "fast"):
@@ -486,7 +579,6 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
     Raises: ArgumentTypeError if num_classes is no int; OutOfRangeError; ShapeError for a named
     axis of another size.
 
-    >>> import plait.nn, plait.numpy as jnp
     >>> plait.nn.one_hot(jnp.array([0, 2]), 3)
     Array([[1., 0., 0.],
            [0., 0., 1.]], dtype=float32)

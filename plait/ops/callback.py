@@ -544,6 +544,11 @@ def pure_callback(
     Raises: ShapeError, DtypeError and ArgumentError if it returns something else than declared. An
     exception of its own passes through where it is called at once; from a compiled program it comes
     as the __cause__ of PlaitRuntimeError.
+
+    >>> def f(x):
+    ...     return plait.pure_callback(np.sort, plait.ShapeDtypeStruct(x.shape, x.dtype), x)
+    >>> plait.jit(f)(jnp.array([3.0, 1.0, 2.0]))
+    Array([1., 2., 3.], dtype=float32)
     """
     if vectorized is not None:
         if vmap_method is not None:

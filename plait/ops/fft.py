@@ -24,7 +24,11 @@ from plait.ops.slices import pad
 
 
 class FftType(enum.IntEnum):
-    """Which Fourier transform: its direction, and whether one side of it is real."""
+    """Which Fourier transform: its direction, and whether one side of it is real.
+
+    >>> lax.fft(jnp.array([1.0, 0.0]), lax.FftType.RFFT, (2,))
+    Array([1.+0.j, 1.+0.j], dtype=complex64)
+    """
 
     FFT = 0
     IFFT = 1

@@ -113,6 +113,9 @@ def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
 
     Shapes: lam broadcasts to shape, which by default is its own. Dtype: int32 by default (int64
     with enable_x64). Raises: ArgumentTypeError for what is no key; ShapeError; DtypeError.
+
+    >>> plait.random.poisson(plait.random.key(0), jnp.array([1.0, 5.0, 100.0]))
+    Array([ 0,  2, 87], dtype=int32)
     """
     key = check_key("poisson", key)
     dtype = int_dtype("poisson", dtype)
@@ -253,6 +256,9 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     Shapes: n and p broadcast to shape, which by default is their common shape. NaN where n or p is
     no count or probability. Raises: ArgumentTypeError for what is no key; ShapeError;
     ArgumentError for dtypes that are not floats.
+
+    >>> plait.random.binomial(plait.random.key(0), 10, 0.5, (4,))
+    Array([6., 7., 5., 6.], dtype=float32)
     """
     key = check_key("binomial", key)
     dtype = float_dtype("binomial", dtype)
@@ -292,6 +298,9 @@ def multinomial(
 
     Shapes: n broadcasts to p.shape[:-1]; the result has the shape (*shape, p.shape[-1]), by
     default that of p. Dtype: float by default. `unroll` as for lax.scan.
+
+    >>> plait.random.multinomial(plait.random.key(0), 10, jnp.array([0.2, 0.3, 0.5]))
+    Array([1., 1., 8.], dtype=float32)
     """
     op = "multinomial"
     key = check_key(op, key)

@@ -68,6 +68,10 @@ def categorical(
     Source: Kool, van Hoof, Welling, "Stochastic beams and where to find them", ICML 2019.
     Raises: ArgumentTypeError for what is no key; ShapeError; ArgumentError for logits that are not
     floats, or more different draws than categories.
+
+    >>> logits = jnp.log(jnp.array([0.1, 0.2, 0.7]))
+    >>> plait.random.categorical(plait.random.key(0), logits, shape=(8,))
+    Array([1, 2, 2, 1, 2, 2, 2, 2], dtype=int32)
     """
     op = "categorical"
     key = check_key(op, key)
@@ -132,7 +136,6 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 
     Raises: ArgumentTypeError for what is no key, and for numbers that are not integers.
 
-    >>> import plait.random
     >>> plait.random.permutation(plait.random.key(0), 5)
     Array([0, 1, 4, 3, 2], dtype=int32)
     """
@@ -152,7 +155,11 @@ def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> A
 
 
 def shuffle(key: Any, x: Any, axis: int = 0) -> Any:
-    """x with each vector along an axis in its own random order. See `permutation`."""
+    """x with each vector along an axis in its own random order. See `permutation`.
+
+    >>> plait.random.shuffle(plait.random.key(0), jnp.arange(5))
+    Array([0, 1, 4, 3, 2], dtype=int32)
+    """
     return permutation(key, x, axis, independent=True)
 
 
@@ -218,6 +225,11 @@ def choice(
         mode: as for gumbel, where it is used: for p without replacement.
     Raises: ArgumentTypeError for what is no key, and for numbers that are not integers;
     ArgumentError for an empty `a`, or more draws than slices without replacement; ShapeError.
+
+    >>> plait.random.choice(plait.random.key(0), jnp.array([10, 20, 30]), (4,))
+    Array([20, 10, 30, 20], dtype=int32)
+    >>> plait.random.choice(plait.random.key(0), 5, (5,), replace=False)
+    Array([0, 1, 4, 3, 2], dtype=int32)
     """
     op = "choice"
     key = check_key(op, key)
@@ -280,6 +292,9 @@ def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
 
     Shapes: p broadcasts to shape, which by default is its own. Dtype: int32 by default (int64 with
     enable_x64). Raises: ArgumentTypeError for what is no key; ShapeError; DtypeError.
+
+    >>> plait.random.geometric(plait.random.key(0), 0.3, (5,))
+    Array([1, 1, 4, 3, 2], dtype=int32)
     """
     key = check_key("geometric", key)
     dtype = int_dtype("geometric", dtype)

@@ -93,7 +93,6 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     Raises: ArgumentTypeError for a seed that is not an integer; ShapeError for several seeds;
     IntegerOverflowError for a seed of more than 64 bits.
 
-    >>> import plait.random
     >>> plait.random.key_data(plait.random.key(7))
     Array([0, 7], dtype=uint32)
     """
@@ -117,7 +116,6 @@ def _staged_key(bits: int) -> Any:
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     """A random key from an integer seed, as its two words: uint32[2]. See `key`.
 
-    >>> import plait.random
     >>> plait.random.PRNGKey(7)
     Array([0, 7], dtype=uint32)
     """
@@ -135,7 +133,11 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
 
 
 def key_data(keys: Any) -> Any:
-    """The words of keys: key<fry>[...] gives uint32[..., 2]. Raises ArgumentTypeError."""
+    """The words of keys: key<fry>[...] gives uint32[..., 2]. Raises ArgumentTypeError.
+
+    >>> plait.random.key_data(plait.random.key(7))
+    Array([0, 7], dtype=uint32)
+    """
     keys = check_key("key_data", keys, several=True)
     return random_unwrap_p.bind(keys) if is_typed(keys) else keys
 
@@ -144,6 +146,9 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     """Typed keys from their words: uint32[..., 2] gives key<fry>[...].
 
     Raises: ArgumentTypeError for other operands.
+
+    >>> plait.random.wrap_key_data(jnp.array([0, 7], jnp.uint32)) == plait.random.key(7)
+    Array(True, dtype=bool)
     """
     _only_one("wrap_key_data", impl, dtype)
     words = check_key("wrap_key_data", key_bits_array, several=True)
@@ -153,19 +158,32 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
 
 
 def key_impl(keys: Any) -> str:
-    """The name of the generator of keys: "threefry2x32"."""
+    """The name of the generator of keys: "threefry2x32".
+
+    >>> plait.random.key_impl(plait.random.key(7))
+    'threefry2x32'
+    """
     check_key("key_impl", keys, several=True)
     return _IMPLEMENTATION
 
 
 def key_dtype(impl: Any = None) -> KeyDType:
-    """The dtype of the typed keys of a generator; there is one, threefry2x32."""
+    """The dtype of the typed keys of a generator; there is one, threefry2x32.
+
+    >>> plait.random.key(7).dtype == plait.random.key_dtype()
+    True
+    """
     _check_implementation("key_dtype", impl)
     return KEY_DTYPE
 
 
 def clone(key: Any) -> Any:
-    """The key itself: for programs that mark keys they use twice on purpose."""
+    """The key itself: for programs that mark keys they use twice on purpose.
+
+    >>> key = plait.random.key(0)
+    >>> plait.random.key_data(plait.random.clone(key)) == plait.random.key_data(key)
+    Array([ True,  True], dtype=bool)
+    """
     return check_key("clone", key, several=True)
 
 
@@ -182,6 +200,10 @@ def split(key: Any, num: Any = 2) -> Any:
     that shape.
 
     Raises: ArgumentTypeError for what is no key; ShapeError for several keys.
+
+    >>> first, second = plait.random.split(plait.random.key(0))
+    >>> plait.random.split(first, (2, 3)).shape
+    (2, 3)
     """
     key = check_key("split", key)
     shape = known_shape("split", num)
@@ -201,6 +223,11 @@ def fold_in(key: Any, data: Any) -> Any:
     The integer counts modulo 2³². Raises: ArgumentTypeError for what is no key or no integer;
     ShapeError for several keys or integers; IntegerOverflowError for a Python int that uint32
     cannot hold.
+
+    >>> key = plait.random.key(0)
+    >>> step_key = plait.random.fold_in(key, 17)
+    >>> plait.random.key_data(step_key)
+    Array([2763999920,  494843597], dtype=uint32)
     """
     key = check_key("fold_in", key)
     data = _as_uint32(data)
@@ -242,6 +269,9 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Random bits as unsigned integers, uint32 by default (uint64 with enable_x64).
 
     Raises: ArgumentTypeError for what is no key; ArgumentError for other dtypes.
+
+    >>> plait.random.bits(plait.random.key(0), (2,), jnp.uint8)
+    Array([167, 146], dtype=uint8)
     """
     key = check_key("bits", key)
     dtype = dtypes.default_uint() if dtype is None else to_dtype(dtype)

@@ -139,6 +139,12 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
     """(converted, values): what fun closes over and is traced with a derivative, as arguments.
 
     converted(*args, *values) does what fun(*args) does, for arguments of the types of the examples.
+
+    >>> def scaled(factor):
+    ...     f, values = plait.closure_convert(lambda x: factor * x, 1.0)
+    ...     return f(2.0, *values)
+    >>> plait.grad(scaled)(5.0)
+    Array(2., dtype=float32, weak_type=True)
     """
     check_function(fun, "closure_convert", "the first argument")
     leaves, in_tree = flatten(example_args)

@@ -217,7 +217,7 @@ class custom_jvp:
 
     >>> @plait.custom_jvp
     ... def f(x): return jnp.log1p(jnp.exp(x))
-    >>> f.defjvp(lambda xs, ts: (f(*xs), ts[0] * plait.nn.sigmoid(xs[0])))
+    >>> rule = f.defjvp(lambda xs, ts: (f(*xs), ts[0] * plait.nn.sigmoid(xs[0])))
     """
 
     def __init__(

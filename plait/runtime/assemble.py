@@ -31,7 +31,6 @@ def make_array_from_callback(
 
     It is called once for each different part. Raises: ShapeError for a part of another shape.
 
-    >>> import numpy as np, plait
     >>> data = np.arange(4.0)
     >>> s = plait.sharding.SingleDeviceSharding(plait.devices()[0])
     >>> plait.make_array_from_callback((4,), s, lambda index: data[index])
@@ -53,6 +52,11 @@ def make_array_from_single_device_arrays(
 
     Raises: ArgumentError unless there is one for each device; ShapeError for a part of another
     shape.
+
+    >>> spread = plait.NamedSharding(plait.make_mesh((2,), ("i",)), plait.P("i"))
+    >>> parts = [plait.device_put(np.full(2, k), d) for k, d in enumerate(plait.devices()[:2])]
+    >>> plait.make_array_from_single_device_arrays((4,), spread, parts)
+    Array([0, 0, 1, 1], dtype=int32)
     """
     shape, op = tuple(shape), "make_array_from_single_device_arrays"
     places = sharding.parts(shape)
@@ -75,6 +79,11 @@ def make_array_from_process_local_data(
     """An array from the data that this process has of it: in a single process, all of it.
 
     Raises: ShapeError if global_shape says that there is more.
+
+    >>> mesh = plait.make_mesh((2,), ("i",))
+    >>> spread = plait.NamedSharding(mesh, plait.P("i"))
+    >>> plait.make_array_from_process_local_data(spread, np.arange(4.0))
+    Array([0., 1., 2., 3.], dtype=float32)
     """
     shape = np.shape(local_data)
     if global_shape is not None and tuple(global_shape) != shape:

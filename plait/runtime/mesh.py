@@ -21,7 +21,10 @@ from plait.runtime import client
 
 
 class AxisType(enum.Enum):
-    """Who decides how values are spread over a mesh axis."""
+    """Who decides how values are spread over a mesh axis.
+
+    >>> mesh = plait.make_mesh((2,), ("rows",), (plait.sharding.AxisType.Auto,))
+    """
 
     Auto = enum.auto()
     Explicit = enum.auto()
@@ -80,7 +83,11 @@ class MeshAxes:
 
 
 class AbstractMesh(MeshAxes):
-    """The names and sizes of a mesh's axes, without devices."""
+    """The names and sizes of a mesh's axes, without devices.
+
+    >>> plait.sharding.AbstractMesh((4, 2), ("rows", "columns")).shape
+    {'rows': 4, 'columns': 2}
+    """
 
     def __init__(self, axis_sizes: Any, axis_names: Any = None, axis_types: Any = None, **_: Any):
         if axis_names is None:  # older programs give ((name, size), ...)
@@ -120,6 +127,10 @@ class Mesh(MeshAxes):
 
     `with mesh:` makes it the mesh of PartitionSpecs that stand alone inside the block, as set_mesh
     does.
+
+    >>> mesh = plait.sharding.Mesh(plait.devices()[:2], ("rows",))
+    >>> dict(mesh.shape)
+    {'rows': 2}
     """
 
     def __init__(self, devices: Any = None, axis_names: Any = (), axis_types: Any = None, **_: Any):
@@ -195,7 +206,12 @@ def make_mesh(
     devices: Any = None,
     **_: Any,
 ) -> Mesh:
-    """A mesh of the given sizes on the first devices. Raises ArgumentError if there are too few."""
+    """A mesh of the given sizes on the first devices. Raises ArgumentError if there are too few.
+
+    >>> mesh = plait.make_mesh((2,), ("data",))
+    >>> plait.device_put(jnp.arange(4.0), plait.NamedSharding(mesh, plait.P("data"))).sharding.spec
+    PartitionSpec('data')
+    """
     found = list(client.devices() if devices is None else devices)
     count = math.prod(axis_shapes)
     if count > len(found):
@@ -230,8 +246,7 @@ def set_mesh(mesh: Mesh | None) -> Any:
     Wherever a sharding is expected, a PartitionSpec then means NamedSharding(mesh, spec); shard_map
     needs no mesh. Raises: ArgumentTypeError for what is not a Mesh.
 
-    >>> import plait
-    >>> with plait.set_mesh(plait.make_mesh((1,), ("i",))):
+    >>> with plait.set_mesh(plait.make_mesh((2,), ("i",))):
     ...     plait.device_put(plait.numpy.ones(2), plait.P("i")).sharding.spec
     PartitionSpec('i')
     """
@@ -241,18 +256,33 @@ def set_mesh(mesh: Mesh | None) -> Any:
 
 
 def get_mesh() -> Mesh:
-    """The mesh that set_mesh or `with mesh:` gave; one without axes if there is none."""
+    """The mesh that set_mesh or `with mesh:` gave; one without axes if there is none.
+
+    >>> with plait.set_mesh(plait.make_mesh((2,), ("rows",))):
+    ...     print(plait.sharding.get_mesh().axis_names)
+    ('rows',)
+    """
     mesh = state.mesh
     return mesh if isinstance(mesh, Mesh) else Mesh()
 
 
 def get_abstract_mesh() -> AbstractMesh:
-    """The axes of the mesh that set_mesh gave, without its devices; no axes if there is none."""
+    """The axes of the mesh that set_mesh gave, without its devices; no axes if there is none.
+
+    >>> with plait.set_mesh(plait.make_mesh((2,), ("rows",))):
+    ...     print(plait.sharding.get_abstract_mesh().axis_names)
+    ('rows',)
+    """
     return AbstractMesh((), ()) if state.mesh is None else state.mesh.abstract_mesh
 
 
 @contextlib.contextmanager
 def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
-    """`with use_abstract_mesh(m):` — get_abstract_mesh() gives m inside the block."""
+    """`with use_abstract_mesh(m):` — get_abstract_mesh() gives m inside the block.
+
+    >>> with plait.sharding.use_abstract_mesh(plait.sharding.AbstractMesh((2,), ("rows",))):
+    ...     print(plait.sharding.get_abstract_mesh().axis_names)
+    ('rows',)
+    """
     with override(mesh=mesh):
         yield

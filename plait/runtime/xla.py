@@ -738,6 +738,10 @@ def effects_barrier() -> None:
 
     Effects are what debug.print, debug.callback and io_callback do. Raises PlaitRuntimeError if
     such a program failed, with the exception of its callback as the cause.
+
+    >>> plait.jit(lambda x: plait.debug.print("x = {}", x))(2)
+    x = 2
+    >>> plait.effects_barrier()
     """
     try:
         effects.barrier()

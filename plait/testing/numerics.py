@@ -24,7 +24,11 @@ _STEP = {dtypes.float64: 2e-5, dtypes.float32: 1e-2, dtypes.float16: 1e-1, dtype
 
 
 def tolerance(dtype: Any) -> float:
-    """The relative error that is put down to rounding: 0 for integers, 1e-5 for float32, ..."""
+    """The relative error that is put down to rounding: 0 for integers, 1e-5 for float32, ...
+
+    >>> plait.testing.tolerance(np.float32), plait.testing.tolerance(np.int32)
+    (1e-05, 0.0)
+    """
     real = dtypes.real_of(dtypes.as_dtype(dtype))
     if real in dtypes.FLOAT:
         # Floats of 8 bits and fewer: half the distance between neighbours.
@@ -45,8 +49,7 @@ def assert_close(
 
     The tolerances default to `tolerance` of the less precise dtype of each pair. NaNs are equal.
 
-    >>> import plait.numpy as jnp
-    >>> assert_close(jnp.sin(1.0), 0.841471)
+    >>> plait.testing.assert_close(jnp.sin(1.0), 0.841471)
     """
     leaves, structure = tree.flatten_with_path(actual)
     wanted, wanted_structure = tree.flatten_with_path(expected)
@@ -153,8 +156,7 @@ def check_grads(
     modes are "fwd" (jvp) and "rev" (vjp); at order 2 every pair of them is tried. eps is the step
     of the differences. Raises: AssertionError.
 
-    >>> import plait.numpy as jnp
-    >>> check_grads(lambda x: jnp.sum(jnp.sin(x)), (jnp.arange(3.0),), order=2)
+    >>> plait.testing.check_grads(lambda x: jnp.sum(jnp.sin(x)), (jnp.arange(3.0),), order=2)
     """
     leaves, structure = tree.flatten(tuple(args))
     varied = [k for k, x in enumerate(leaves) if type_of(x).dtype in dtypes.INEXACT]

@@ -10,6 +10,8 @@ def clear_caches() -> None:
     """Drop all traces and executables of the process; the next calls trace and compile anew.
 
     Memory that arrays of the past have left behind goes back to the system.
+
+    >>> plait.clear_caches()
     """
     clear_tables()
     clear_stage_cache()

@@ -124,7 +124,6 @@ def value_and_grad(
     Raises: ArgumentTypeError if fun does not return a scalar; DtypeError for arguments or results
     that have no derivative.
 
-    >>> import plait
     >>> plait.value_and_grad(lambda x: x * x)(3.0)
     (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
@@ -142,7 +141,6 @@ def grad(
     """A function that returns the gradient of fun; see `value_and_grad`. With has_aux=True it
     returns (gradient, aux).
 
-    >>> import plait
     >>> plait.grad(lambda x: x * x)(3.0)
     Array(6., dtype=float32, weak_type=True)
     """
@@ -356,7 +354,6 @@ def jvp(
     primals and tangents are tuples of arguments with equal structures, shapes and dtypes; the
     tangent of an integer is a float0 array. With has_aux=True also fun's second result.
 
-    >>> import plait
     >>> plait.jvp(lambda x: x * x, (3.0,), (1.0,))
     (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
@@ -455,7 +452,6 @@ def vjp(
     is a container of what it captured, so it may leave a jitted function. With has_aux=True fun's
     second result comes third.
 
-    >>> import plait
     >>> y, pull = plait.vjp(lambda x: x * x, 3.0)
     >>> pull(1.0)
     (Array(6., dtype=float32, weak_type=True),)
@@ -518,7 +514,6 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
     fun runs once; calling the second result costs only the linear part.
 
-    >>> import plait
     >>> y, push = plait.linearize(lambda x: x * x, 3.0)
     >>> push(1.0)
     Array(6., dtype=float32, weak_type=True)
@@ -546,7 +541,6 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
     The result takes one cotangent, like fun's result, and returns a tuple like the arguments.
     Raises: MissingRuleError naming the op if fun is not linear.
 
-    >>> import plait
     >>> plait.linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
     (Array(6., dtype=float32, weak_type=True),)
     """
@@ -668,7 +662,6 @@ def jacfwd(
     For a result of shape [*a] and an argument of shape [*b] it has shape [*a, *b], in the result's
     container and inside that the argument's. Cost: as many jvps as the argument has elements.
 
-    >>> import plait, plait.numpy as jnp
     >>> plait.jacfwd(lambda x: x * x)(jnp.array([1.0, 2.0]))
     Array([[2., 0.],
            [0., 4.]], dtype=float32)
@@ -683,7 +676,12 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    """The Jacobian of fun by reverse mode: one row at a time, all in one vmap; see `jacfwd`."""
+    """The Jacobian of fun by reverse mode: one row at a time, all in one vmap; see `jacfwd`.
+
+    >>> plait.jacrev(lambda x: x * x[0])(jnp.array([1.0, 2.0]))
+    Array([[2., 0.],
+           [2., 1.]], dtype=float32)
+    """
     return _Jacobian(fun, argnums, has_aux, holomorphic, allow_int, False)
 
 
@@ -695,7 +693,6 @@ def hessian(
 ) -> Callable[..., Any]:
     """The Hessian of a scalar function, by forward over reverse mode.
 
-    >>> import plait, plait.numpy as jnp
     >>> plait.hessian(lambda x: (x**3).sum())(jnp.array([1.0, 2.0]))
     Array([[ 6.,  0.],
            [ 0., 12.]], dtype=float32)

@@ -219,7 +219,6 @@ def make_jaxpr(
 ) -> Callable[..., Any]:
     """A function that returns the Program of fun for given arguments, instead of calling it.
 
-    >>> import plait
     >>> print(plait.make_jaxpr(lambda x: x * 2.0)(1.0))
     { a:f32[] =>
       b:f32[] = mul a 2.0

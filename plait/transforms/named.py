@@ -16,6 +16,12 @@ def named_scope(name: str) -> Any:
 
     It stands in the op names of the compiled program, and so in profiles and in XLA's messages.
     Works as a decorator too. Raises: ArgumentTypeError if name is not a string.
+
+    >>> def f(x):
+    ...     with plait.named_scope("layer"):
+    ...         return jnp.sin(x)
+    >>> "layer/sin" in plait.jit(f).lower(1.0).compile().as_text()
+    True
     """
     if not isinstance(name, str):
         raise ArgumentTypeError("the name is a string", op="named_scope", got=name)
@@ -23,7 +29,12 @@ def named_scope(name: str) -> Any:
 
 
 def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[..., Any]:
-    """The function, run in a named_scope: of its own name, unless another is given."""
+    """The function, run in a named_scope: of its own name, unless another is given.
+
+    >>> f = plait.named_call(lambda x: jnp.sin(x), name="layer")
+    >>> "layer/sin" in plait.jit(f).lower(1.0).compile().as_text()
+    True
+    """
     check_callable(fun, "named_call")
     label = function_name(fun) if name is None else name
 

@@ -12,7 +12,11 @@ from plait.runtime.array import Array
 
 
 class ShapeDtypeStruct:
-    """The shape and dtype of an array that need not exist; what eval_shape returns."""
+    """The shape and dtype of an array that need not exist; what eval_shape returns.
+
+    >>> plait.eval_shape(lambda x: x @ x.T, plait.ShapeDtypeStruct((3, 2), jnp.float32))
+    ShapeDtypeStruct(shape=(3, 3), dtype=float32)
+    """
 
     __slots__ = ("sharding", "type")
 

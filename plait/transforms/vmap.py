@@ -105,7 +105,6 @@ def vmap(
     Raises: ShapeError naming arguments without the axis or with different sizes; ArgumentError if
     nothing is mapped and axis_size is not given, or out_axes=None meets a result that varies.
 
-    >>> import plait, plait.numpy as jnp
     >>> plait.vmap(jnp.dot)(jnp.ones((2, 3)), jnp.ones((2, 3)))
     Array([3., 3.], dtype=float32)
     """
