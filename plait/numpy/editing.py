@@ -53,9 +53,14 @@ def _positions(op: str, obj: Any, n: int, ends: int) -> np.ndarray:
 def delete(
     arr: Any, obj: Any, axis: int | None = None, *, assume_unique_indices: bool = False
 ) -> Any:
-    """Arr without the slices at some positions along an axis (flattened with None).
+    """arr without the slices at some positions along an axis (flattened with None).
 
     With assume_unique_indices the positions, all different, may be traced.
+
+    >>> jnp.delete(jnp.array([1, 2, 3, 4]), jnp.array([0, 2]))
+    Array([2, 4], dtype=int32)
+    >>> jnp.delete(jnp.ones((2, 3)), 1, axis=1).shape
+    (2, 2)
     """
     arr = value("delete", arr)
     if axis is None:
@@ -81,7 +86,13 @@ def _delete_traced(arr: Any, obj: Any, axis: int) -> Any:
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
-    """Arr with values put before some positions along an axis (flattened with None)."""
+    """arr with values put before some positions along an axis (flattened with None).
+
+    >>> jnp.insert(jnp.array([1, 2, 3]), 1, 99)
+    Array([ 1, 99,  2,  3], dtype=int32)
+    >>> jnp.insert(jnp.array([1, 2]), jnp.array([0, 2]), jnp.array([7, 8]))
+    Array([7, 1, 2, 8], dtype=int32)
+    """
     arr = value("insert", arr)
     values = astype(value("insert", asarray(values), 2), arr.dtype)
     if axis is None:
@@ -114,7 +125,11 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
-    """A vector without the zeros at its front ("f") and back ("b")."""
+    """A vector without the zeros at its front ("f") and back ("b").
+
+    >>> jnp.trim_zeros(jnp.array([0, 1, 0, 2, 0])), jnp.trim_zeros(jnp.array([0, 1, 0]), "f")
+    (Array([1, 0, 2], dtype=int32), Array([1, 0], dtype=int32))
+    """
     filt = value("trim_zeros", asarray(filt))
     host = known(filt)
     if host is None:
