@@ -10,18 +10,42 @@ from plait.numpy.creation import asarray
 
 
 def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
-    """Write an array to an .npy file."""
+    """Write an array to an .npy file.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> jnp.save(file, jnp.arange(3))
+    >>> _ = file.seek(0)
+    >>> jnp.load(file)
+    Array([0, 1, 2], dtype=int32)
+    """
     np.save(file, np.asarray(asarray(arr)), allow_pickle=allow_pickle)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
-    """Write several arrays to an .npz file, by name or as arr_0, arr_1, ..."""
+    """Write several arrays to an .npz file, by name or as arr_0, arr_1, ...
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> jnp.savez(file, jnp.arange(3), name=jnp.ones(2))
+    >>> _ = file.seek(0)
+    >>> sorted(jnp.load(file))
+    ['arr_0', 'name']
+    """
     named: dict[str, Any] = {k: np.asarray(asarray(a)) for k, a in kwds.items()}
     np.savez(file, *(np.asarray(asarray(a)) for a in args), **named)
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
-    """Read an .npy file as an array, or open an .npz file."""
+    """Read an .npy file as an array, or open an .npz file.
+
+    >>> import io
+    >>> file = io.BytesIO()
+    >>> np.save(file, np.float32([1.5, 2.5]))
+    >>> _ = file.seek(0)
+    >>> jnp.load(file)
+    Array([1.5, 2.5], dtype=float32)
+    """
     found = np.load(file, *args, **kwargs)
     if not isinstance(found, np.ndarray):
         return found
@@ -39,7 +63,11 @@ def array_repr(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """The text NumPy shows for the array."""
+    """The text NumPy shows for the array.
+
+    >>> jnp.array_repr(jnp.array([1.25, 2.0]))
+    'array([1.25, 2.  ], dtype=float32)'
+    """
     return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
 
 
@@ -49,5 +77,9 @@ def array_str(
     precision: int | None = None,
     suppress_small: bool | None = None,
 ) -> str:
-    """The elements of the array as text."""
+    """The elements of the array as text.
+
+    >>> jnp.array_str(jnp.array([1.25, 2.0]))
+    '[1.25 2.  ]'
+    """
     return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
