@@ -21,6 +21,14 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     """One array for each vector of coordinates, on the grid that they span.
 
     indexing "xy" puts the second vector along the first axis, "ij" keeps the order.
+
+    >>> jnp.meshgrid(jnp.array([1, 2, 3]), jnp.array([10, 20]))
+    [Array([[1, 2, 3],
+            [1, 2, 3]], dtype=int32),
+     Array([[10, 10, 10],
+            [20, 20, 20]], dtype=int32)]
+    >>> [x.shape for x in jnp.meshgrid(jnp.ones(3), jnp.ones(2), indexing="ij", sparse=True)]
+    [(3, 1), (1, 2)]
     """
     if indexing not in ("xy", "ij"):
         raise ArgumentError("indexing is 'xy' or 'ij'", op="meshgrid", indexing=indexing)
@@ -47,7 +55,15 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:
-    """For each axis of a shape an array of the positions along it; stacked unless sparse."""
+    """For each axis of a shape an array of the positions along it; stacked unless sparse.
+
+    >>> rows, columns = jnp.indices((2, 3))
+    >>> rows, columns
+    (Array([[0, 0, 0],
+            [1, 1, 1]], dtype=int32),
+     Array([[0, 1, 2],
+            [0, 1, 2]], dtype=int32))
+    """
     shape = shape_of(dimensions, "indices")
     dtype = dtypes.default_int() if dtype is None else to_dtype(dtype)
     found = []
@@ -62,7 +78,13 @@ def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) 
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Vectors of indices shaped so that together they index the grid they span."""
+    """Vectors of indices shaped so that together they index the grid they span.
+
+    >>> x = jnp.arange(12).reshape(3, 4)
+    >>> x[jnp.ix_(jnp.array([0, 2]), jnp.array([1, 3]))]
+    Array([[ 1,  3],
+           [ 9, 11]], dtype=int32)
+    """
     found = []
     for i, a in enumerate(args):
         a = array(a) if isinstance(a, list | tuple) else value("ix_", a, i)
