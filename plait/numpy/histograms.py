@@ -36,6 +36,11 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
     In a trace `length` gives the size of the result. Numbers below 0 count as 0, numbers beyond the
     end are left out.
+
+    >>> jnp.bincount(jnp.array([0, 2, 2, 5]))
+    Array([1, 0, 2, 0, 0, 1], dtype=int32)
+    >>> jnp.bincount(jnp.array([0, 1, 1]), jnp.array([5, 2, 3]))
+    Array([5, 5], dtype=int32)
     """
     x = value("bincount", x)
     if x.dtype not in dtypes.INTEGER:
@@ -67,7 +72,11 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    """The edges of the bins of a histogram: `bins` of equal width from min to max, or as given."""
+    """The edges of the bins of a histogram: `bins` of equal width from min to max, or as given.
+
+    >>> jnp.histogram_bin_edges(jnp.array([0.0, 1.0, 4.0]), bins=4)
+    Array([0., 1., 2., 3., 4.], dtype=float32)
+    """
     if isinstance(bins, str):
         raise ArgumentError("rules for bins are not supported", op="histogram", bins=bins)
     a = value("histogram_bin_edges", a)
@@ -97,6 +106,11 @@ def histogram(
     """(counts, edges): how many elements, or what weight of them, lies in each bin.
 
     Bins take their lower edge, the last one its upper edge too.
+
+    >>> jnp.histogram(jnp.array([1, 2, 2, 4]), bins=3)
+    (Array([1., 2., 1.], dtype=float32), Array([1., 2., 3., 4.], dtype=float32))
+    >>> jnp.histogram(jnp.array([1, 2, 9]), bins=jnp.array([0, 2, 4]))
+    (Array([1., 1.], dtype=float32), Array([0., 2., 4.], dtype=float32))
     """
     a = value("histogram", a)
     edges = histogram_bin_edges(a, bins, range)
@@ -136,7 +150,14 @@ def histogramdd(
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, list[Any]]:
-    """(counts, edges for each dimension) of points, one a row of sample."""
+    """(counts, edges for each dimension) of points, one a row of sample.
+
+    >>> counts, edges = jnp.histogramdd(jnp.array([[0, 0], [1, 1], [1, 1]]), bins=2)
+    >>> counts, edges[0]
+    (Array([[1, 0],
+            [0, 2]], dtype=int32),
+     Array([0. , 0.5, 1. ], dtype=float32))
+    """
     if isinstance(sample, list | tuple):
         columns = [value("histogramdd", c) for c in sample]
     else:
@@ -187,7 +208,13 @@ def histogram2d(
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:
-    """(counts, edges of x, edges of y) of points in the plane."""
+    """(counts, edges of x, edges of y) of points in the plane.
+
+    >>> counts, *_ = jnp.histogram2d(jnp.array([0, 1, 1]), jnp.array([0, 3, 3]), bins=2)
+    >>> counts
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
+    """
     x, y = value("histogram2d", x), value("histogram2d", y, 1)
     if x.shape != y.shape or x.ndim != 1:
         raise ShapeError("needs two vectors of one size", op="histogram2d", x=x, y=y)
