@@ -380,6 +380,10 @@ def take(
 
     Modes for positions outside: "fill" (the default: NaN, or the extreme integer, or fill_value),
     "clip", "wrap", "promise_in_bounds".
+
+    >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([[0, 2], [-1, 1]]))
+    Array([[10, 30],
+           [30, 20]], dtype=int32)
     """
     out_is_none("take", out)
     if mode == "raise":
@@ -406,6 +410,11 @@ def take_along_axis(
     """For each position of the other axes, the elements of arr along one axis at indices.
 
     The other axes broadcast. Modes as for `take`.
+
+    >>> x = jnp.array([[3, 1], [2, 5]])
+    >>> jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)
+    Array([[1, 3],
+           [2, 5]], dtype=int32)
     """
     arr, indices = value("take_along_axis", arr), operand("take_along_axis", indices, 1)
     if axis is None:
