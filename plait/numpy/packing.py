@@ -18,7 +18,11 @@ from plait.ops.slices import pad, slice_in_dim
 
 
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
-    """Groups of eight elements along an axis as the bits (nonzero or not) of bytes, uint8."""
+    """Groups of eight elements along an axis as the bits (nonzero or not) of bytes, uint8.
+
+    >>> jnp.packbits(jnp.array([1, 0, 0, 0, 0, 0, 1, 1, 1]))
+    Array([131, 128], dtype=uint8)
+    """
     a = value("packbits", a)
     if a.dtype not in INTEGER and a.dtype not in BOOL:
         raise ArgumentTypeError("needs integers or booleans", op="packbits", a=a)
@@ -35,7 +39,11 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
 def unpackbits(
     a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Any:
-    """The bits of bytes (uint8), eight elements of 0 or 1 each; `count` keeps the first ones."""
+    """The bits of bytes (uint8), eight elements of 0 or 1 each; `count` keeps the first ones.
+
+    >>> jnp.unpackbits(jnp.uint8([131])), jnp.unpackbits(jnp.uint8([131]), count=2)
+    (Array([1, 0, 0, 0, 0, 0, 1, 1], dtype=uint8), Array([1, 0], dtype=uint8))
+    """
     a = value("unpackbits", a)
     if a.dtype != dtypes.uint8:
         raise ArgumentTypeError("needs uint8", op="unpackbits", a=a)
@@ -71,6 +79,9 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """Positions in the flattened array of a shape as positions along each axis.
 
     Positions outside are clamped.
+
+    >>> jnp.unravel_index(jnp.array([0, 5]), (2, 3))
+    (Array([0, 1], dtype=int32), Array([0, 2], dtype=int32))
     """
     indices = value("unravel_index", indices)
     if indices.dtype not in INTEGER:
@@ -90,6 +101,11 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     """Positions along each axis of a shape as positions in the flattened array.
 
     mode "raise" (values must be known), "wrap" or "clip" for positions outside; order "C" or "F".
+
+    >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([0, 2])), (2, 3))
+    Array([0, 5], dtype=int32)
+    >>> jnp.ravel_multi_index((1, 7), (2, 3), mode="clip")
+    Array(5, dtype=int32, weak_type=True)
     """
     sizes = shape_of(dims, "ravel_multi_index")
     parts = [operand("ravel_multi_index", p) for p in multi_index]
