@@ -28,6 +28,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     "constant" (constant_values), "edge", "reflect", "symmetric" (reflect_type "even" or "odd"),
     "wrap", "linear_ramp" (end_values), "maximum", "minimum", "mean", "median" (stat_length),
     "empty", or a function (vector, (before, after), axis, kwargs) -> vector.
+
+    >>> jnp.pad(jnp.array([1, 2, 3]), (1, 2)), jnp.pad(jnp.array([1, 2, 3]), 2, mode="reflect")
+    (Array([0, 1, 2, 3, 0, 0], dtype=int32), Array([3, 2, 1, 2, 3, 2, 1], dtype=int32))
     """
     array = value("pad", array)
     widths = _widths(pad_width, array.ndim)
