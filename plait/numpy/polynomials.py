@@ -26,7 +26,11 @@ from plait.ops.slices import pad, slice_in_dim
 
 
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
-    """The value of the polynomial with coefficients p at x (Horner's scheme)."""
+    """The value of the polynomial with coefficients p at x (Horner's scheme).
+
+    >>> jnp.polyval(jnp.array([1, 0, -2]), jnp.array([0, 3]))
+    Array([-2,  7], dtype=int32)
+    """
     p, x = promote_dtypes("polyval", (p, x))
     if p.ndim != 1:
         raise ShapeError("the coefficients are a vector", op="polyval", p=p)
@@ -37,13 +41,21 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
 
 
 def polyadd(a1: Any, a2: Any) -> Any:
-    """The sum of two polynomials."""
+    """The sum of two polynomials.
+
+    >>> jnp.polyadd(jnp.array([1, 2, 3]), jnp.array([10, 20]))
+    Array([ 1, 12, 23], dtype=int32)
+    """
     a1, a2 = _of_one_length("polyadd", a1, a2)
     return ufuncs.add(a1, a2)
 
 
 def polysub(a1: Any, a2: Any) -> Any:
-    """The difference of two polynomials."""
+    """The difference of two polynomials.
+
+    >>> jnp.polysub(jnp.array([1, 2, 3]), jnp.array([10, 20]))
+    Array([  1,  -8, -17], dtype=int32)
+    """
     a1, a2 = _of_one_length("polysub", a1, a2)
     return ufuncs.subtract(a1, a2)
 
@@ -55,7 +67,11 @@ def _of_one_length(op: str, a1: Any, a2: Any) -> list[Any]:
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
-    """The product of two polynomials; trim_leading_zeros needs known coefficients."""
+    """The product of two polynomials; trim_leading_zeros needs known coefficients.
+
+    >>> jnp.polymul(jnp.array([1, 1]), jnp.array([1, -1]))
+    Array([ 1.,  0., -1.], dtype=float32)
+    """
     a1, a2 = (atleast_1d(x) for x in promote_dtypes("polymul", (a1, a2)))
     if trim_leading_zeros:
         a1, a2 = _trimmed("polymul", a1), _trimmed("polymul", a2)
@@ -75,7 +91,11 @@ def _trimmed(op: str, a: Any) -> Any:
 
 
 def polyder(p: Any, m: int = 1) -> Any:
-    """The m-th derivative of a polynomial."""
+    """The m-th derivative of a polynomial.
+
+    >>> jnp.polyder(jnp.array([1, 2, 3]))
+    Array([2., 2.], dtype=float32)
+    """
     p, m = value("polyder", p), static_int(m, "polyder", "m")
     if m < 0:
         raise ArgumentError("needs m >= 0", op="polyder", m=m)
@@ -92,7 +112,11 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
-    """The m-th antiderivative of a polynomial, with integration constants k (0)."""
+    """The m-th antiderivative of a polynomial, with integration constants k (0).
+
+    >>> jnp.polyint(jnp.array([2, 2]), k=5)
+    Array([1., 2., 5.], dtype=float32)
+    """
     p, m = value("polyint", p), static_int(m, "polyint", "m")
     if m < 0:
         raise ArgumentError("needs m >= 0", op="polyint", m=m)
@@ -112,7 +136,11 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
-    """(quotient, remainder) of two polynomials."""
+    """(quotient, remainder) of two polynomials.
+
+    >>> jnp.polydiv(jnp.array([1, 0, 1]), jnp.array([1, -1]))
+    (Array([1., 1.], dtype=float32), Array([0., 0., 2.], dtype=float32))
+    """
     u, v = promote_dtypes("polydiv", (u, v))
     if u.dtype not in INEXACT:
         u, v = (astype(x, inexact(u.dtype)) for x in (u, v))
@@ -130,7 +158,11 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 
 
 def poly(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with the given zeros, of leading coefficient 1."""
+    """The coefficients of the polynomial with the given zeros, of leading coefficient 1.
+
+    >>> jnp.poly(jnp.array([1, -2]))
+    Array([ 1.,  1., -2.], dtype=float32)
+    """
     zeros = value("poly", seq_of_zeros)
     zeros = atleast_1d(to_inexact("poly", zeros))
     if zeros.ndim != 1:
