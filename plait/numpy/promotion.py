@@ -192,7 +192,11 @@ def inexact(dtype: Any) -> Any:
 
 
 def result_type(*args: Any) -> Any:
-    """The dtype that arrays, numbers and dtypes combine to; Python numbers and types are weak."""
+    """The dtype that arrays, numbers and dtypes combine to; Python numbers and types are weak.
+
+    >>> jnp.result_type(jnp.int32, jnp.float16), jnp.result_type(jnp.int8(1), 2)
+    (dtype('float16'), dtype('int8'))
+    """
     if not args:
         raise ArgumentTypeError("at least one array or dtype is needed", op="result_type")
     pairs = []
@@ -386,7 +390,11 @@ def combine(op: Primitive, name: str, x: Any, y: Any) -> Any:
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
-    """The shape that shapes broadcast to. Raises ShapeError if there is none."""
+    """The shape that shapes broadcast to. Raises ShapeError if there is none.
+
+    >>> jnp.broadcast_shapes((2, 1), (3,)), jnp.broadcast_shapes((0,), (1,))
+    ((2, 3), (0,))
+    """
     checked = [check_shape(s, "broadcast_shapes") for s in shapes]
     return _common_shape("broadcast_shapes", checked)[0] if checked else ()
 
