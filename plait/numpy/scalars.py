@@ -92,7 +92,11 @@ def _spec(spec: Any) -> Any:
 
 
 def issubdtype(arg1: Any, arg2: Any) -> bool:
-    """Whether a dtype lies under another or under an abstract class like `floating`."""
+    """Whether a dtype lies under another or under an abstract class like `floating`.
+
+    >>> jnp.issubdtype(jnp.bfloat16, jnp.floating), jnp.issubdtype(jnp.int32, jnp.inexact)
+    (True, False)
+    """
     first, second = _spec(arg1), _spec(arg2)
     if second is float or second is int or second is complex or second is bool:
         second = {float: np.floating, int: np.integer, complex: np.complexfloating, bool: np.bool_}[
@@ -102,7 +106,13 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
 
 
 def promote_types(a: Any, b: Any) -> Any:
-    """The dtype that values of two dtypes combine to; Python types count as weak."""
+    """The dtype that values of two dtypes combine to; Python types count as weak.
+
+    It is JAX's lattice, not NumPy's: integers never widen floats.
+
+    >>> jnp.promote_types("int32", "float16"), jnp.promote_types("uint8", int)
+    (dtype('float16'), dtype('uint8'))
+    """
     return dtypes.promote_types(_spec(a), _spec(b))
 
 
@@ -118,7 +128,11 @@ _GROUPS = {
 
 
 def isdtype(dtype: Any, kind: Any) -> bool:
-    """Whether a dtype is one of the kinds: dtypes or words of the array API, like "integral"."""
+    """Whether a dtype is one of the kinds: dtypes or words of the array API, like "integral".
+
+    >>> jnp.isdtype(jnp.int8, "integral"), jnp.isdtype(jnp.float32, ("bool", jnp.float64))
+    (True, False)
+    """
     mine = dtypes.as_dtype(dtype)
     for k in kind if isinstance(kind, tuple) else (kind,):
         if isinstance(k, str) and k in _GROUPS:
@@ -130,7 +144,11 @@ def isdtype(dtype: Any, kind: Any) -> bool:
 
 
 def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
-    """Whether NumPy's rules let a dtype become another."""
+    """Whether NumPy's rules let a dtype become another.
+
+    >>> jnp.can_cast(jnp.int32, jnp.float64), jnp.can_cast(jnp.float32, jnp.int32)
+    (True, False)
+    """
     source = from_
     if is_traced_or_device(from_) or isinstance(from_, np.ndarray | np.generic):
         source = from_.dtype
@@ -138,12 +156,20 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
 
 
 def finfo(dtype: Any) -> Any:
-    """Machine limits of a float dtype: eps, max, min, tiny, bits, nmant, ..."""
+    """Machine limits of a float dtype: eps, max, min, tiny, bits, nmant, ...
+
+    >>> jnp.finfo(jnp.bfloat16).bits, jnp.finfo(jnp.float32).nmant
+    (16, 23)
+    """
     return dtypes.finfo(_limits_of(dtype))
 
 
 def iinfo(int_type: Any) -> Any:
-    """Machine limits of an integer dtype: max, min, bits."""
+    """Machine limits of an integer dtype: max, min, bits.
+
+    >>> jnp.iinfo(jnp.int8).min, jnp.iinfo(jnp.uint4).max
+    (-128, 15)
+    """
     return dtypes.iinfo(_limits_of(int_type))
 
 
@@ -156,7 +182,11 @@ def _limits_of(spec: Any) -> Any:
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether x has a complex dtype."""
+    """Whether x has a complex dtype.
+
+    >>> jnp.iscomplexobj(jnp.array([1 + 0j])), jnp.iscomplexobj(1.0)
+    (True, False)
+    """
     if x is None:
         return False
     if not is_arraylike(x):
@@ -165,12 +195,20 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def isrealobj(x: Any) -> bool:
-    """Whether x has a dtype that is not complex."""
+    """Whether x has a dtype that is not complex.
+
+    >>> jnp.isrealobj(jnp.array([1 + 0j])), jnp.isrealobj(1.0)
+    (False, True)
+    """
     return not iscomplexobj(x)
 
 
 def isscalar(element: Any) -> bool:
-    """Whether x is a number or an array without axes."""
+    """Whether x is a number or an array without axes.
+
+    >>> jnp.isscalar(1.5), jnp.isscalar(jnp.array(1)), jnp.isscalar(jnp.array([1]))
+    (True, True, False)
+    """
     if is_traced_or_device(element):
         return element.ndim == 0
     if isinstance(element, np.ndarray):
