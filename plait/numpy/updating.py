@@ -406,7 +406,13 @@ def put_along_axis(
     *,
     mode: Any = None,
 ) -> Any:
-    """Arr with values put where take_along_axis reads. Needs inplace=False."""
+    """arr with values put where take_along_axis reads. Needs inplace=False.
+
+    >>> x = jnp.array([[1, 5], [7, 2]])
+    >>> jnp.put_along_axis(x, x.argmax(1, keepdims=True), 0, axis=1, inplace=False)
+    Array([[1, 0],
+           [0, 2]], dtype=int32)
+    """
     _not_in_place("put_along_axis", inplace)
     arr = value("put_along_axis", arr)
     shape = arr.shape
@@ -430,7 +436,12 @@ def put_along_axis(
 
 
 def put(a: Any, ind: Any, v: Any, mode: Any = None, *, inplace: bool = True) -> Any:
-    """`a` with elements of the flattened array replaced. Needs inplace=False."""
+    """`a` with elements of the flattened array replaced. Needs inplace=False.
+
+    >>> jnp.put(jnp.zeros((2, 2), int), jnp.array([0, 3]), jnp.array([5, 6]), inplace=False)
+    Array([[5, 0],
+           [0, 6]], dtype=int32)
+    """
     _not_in_place("put", inplace)
     a = value("put", a)
     ind, v = value("put", ind, 1), value("put", v, 2)
@@ -447,7 +458,12 @@ def put(a: Any, ind: Any, v: Any, mode: Any = None, *, inplace: bool = True) -> 
 
 
 def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
-    """Arr with the elements at which the mask holds replaced by vals, in turn."""
+    """arr with the elements at which the mask holds replaced by vals, in turn. Needs inplace=False.
+
+    >>> x = jnp.arange(5)
+    >>> jnp.place(x, x % 2 == 0, jnp.array([10, 20]), inplace=False)
+    Array([10,  1, 20,  3, 10], dtype=int32)
+    """
     from plait.numpy.cumulative import cumsum
 
     _not_in_place("place", inplace)
@@ -466,7 +482,12 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
 
 
 def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
-    """`a` with its diagonal replaced by val. Needs inplace=False."""
+    """`a` with its diagonal replaced by val. Needs inplace=False.
+
+    >>> jnp.fill_diagonal(jnp.zeros((2, 3), int), 7, inplace=False)
+    Array([[7, 0, 0],
+           [0, 7, 0]], dtype=int32)
+    """
     _not_in_place("fill_diagonal", inplace)
     if wrap:
         raise ArgumentError("wrap=True is not supported", op="fill_diagonal")
