@@ -35,22 +35,38 @@ def _raised_cosine(M: int, op: str, *weights: float) -> Any:
 
 
 def hanning(M: int) -> Any:
-    """The Hann window of M points."""
+    """The Hann window of M points: 0.5 - 0.5 cos(2 pi n / (M - 1)).
+
+    >>> jnp.hanning(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     return _raised_cosine(M, "hanning", 0.5, -0.5)
 
 
 def hamming(M: int) -> Any:
-    """The Hamming window of M points."""
+    """The Hamming window of M points: 0.54 - 0.46 cos(2 pi n / (M - 1)).
+
+    >>> jnp.hamming(5).round(3)
+    Array([0.08, 0.54, 1.  , 0.54, 0.08], dtype=float32)
+    """
     return _raised_cosine(M, "hamming", 0.54, -0.46)
 
 
 def blackman(M: int) -> Any:
-    """The Blackman window of M points."""
+    """The Blackman window of M points: 0.42 - 0.5 cos(2 pi t) + 0.08 cos(4 pi t), t = n / (M - 1).
+
+    >>> jnp.blackman(5)[1:4].round(3)
+    Array([0.34, 1.  , 0.34], dtype=float32)
+    """
     return _raised_cosine(M, "blackman", 0.42, -0.5, 0.08)
 
 
 def bartlett(M: int) -> Any:
-    """The triangular window of M points, 0 at its ends."""
+    """The triangular window of M points, 0 at its ends.
+
+    >>> jnp.bartlett(5)
+    Array([0. , 0.5, 1. , 0.5, 0. ], dtype=float32)
+    """
     n, place = _positions(M, "bartlett")
     if place is None or n == 1:
         return ones(max(n, 0))
@@ -60,7 +76,11 @@ def bartlett(M: int) -> Any:
 
 
 def kaiser(M: int, beta: Any) -> Any:
-    """The Kaiser window of M points: I0(beta sqrt(1 - t**2)) / I0(beta) for t in -1..1."""
+    """The Kaiser window of M points: I0(beta sqrt(1 - t**2)) / I0(beta) for t in -1..1.
+
+    >>> jnp.kaiser(3, 0.0), jnp.kaiser(3, 14.0).round(3)
+    (Array([1., 1., 1.], dtype=float32), Array([0., 1., 0.], dtype=float32))
+    """
     n, place = _positions(M, "kaiser")
     if place is None or n == 1:
         return ones(max(n, 0)) if n else zeros(0)
