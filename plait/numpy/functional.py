@@ -58,6 +58,10 @@ def vectorize(
 
     The arguments' other axes broadcast. A signature such as "(n,m),(m)->(n)" names the axes that
     pyfunc sees. `excluded` lists arguments, by position or name, that are passed as they are.
+
+    >>> area = jnp.vectorize(lambda r: jnp.sum(r) ** 2, signature="(n)->()")
+    >>> area(jnp.ones((2, 3)))
+    Array([9., 9.], dtype=float32)
     """
     if not all(isinstance(e, int | str) for e in excluded):
         raise ArgumentTypeError("excluded holds positions and names", op="vectorize")
@@ -149,7 +153,12 @@ def _check_results(y: Any, outputs: Sequence[tuple[str, ...]], sizes: dict[str, 
 def apply_along_axis(
     func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
 ) -> Any:
-    """A function of vectors applied to all vectors along an axis; its results take their place."""
+    """A function of vectors applied to all vectors along an axis; its results take their place.
+
+    >>> jnp.apply_along_axis(jnp.cumsum, 1, jnp.array([[1, 2], [3, 4]]))
+    Array([[1, 3],
+           [3, 7]], dtype=int32)
+    """
     from plait.transforms.vmap import vmap
 
     arr = value("apply_along_axis", arr)
@@ -167,7 +176,13 @@ def apply_along_axis(
 
 
 def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
-    """A function (array, axis) applied for one axis after the other."""
+    """A function (array, axis) applied for one axis after the other.
+
+    >>> jnp.apply_over_axes(jnp.sum, jnp.ones((2, 3, 4)), (0, 2))
+    Array([[[8.],
+            [8.],
+            [8.]]], dtype=float32)
+    """
     a = value("apply_over_axes", a)
     for axis in axes_in(axes, a.ndim, "apply_over_axes"):
         y = func(a, axis)
@@ -185,6 +200,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
 
     varargs: the distance for all axes, one for each, or vectors of coordinates. One array for each
     axis; alone if it is only one.
+
+    >>> jnp.gradient(jnp.array([1.0, 2.0, 4.0, 7.0]))
+    Array([1. , 1.5, 2.5, 3. ], dtype=float32)
+    >>> jnp.gradient(jnp.array([0.0, 1.0, 9.0]), jnp.array([0.0, 1.0, 3.0]))
+    Array([1., 2., 4.], dtype=float32)
     """
     if edge_order not in (None, 1):
         raise ArgumentError("only edge_order=1 is supported", op="gradient", edge_order=edge_order)
@@ -234,7 +254,13 @@ def _along(f: Any, h: Any, axis: int) -> Any:
 
 @at_once(operands=2)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral of the broken line through (x, y) along an axis; x defaults to steps of dx."""
+    """The integral of the broken line through (x, y) along an axis; x defaults to steps of dx.
+
+    >>> jnp.trapezoid(jnp.array([0.0, 1.0, 4.0]))
+    Array(3., dtype=float32)
+    >>> jnp.trapezoid(jnp.array([1, 3]), jnp.array([0, 4]))
+    Array(8., dtype=float32)
+    """
     given = [y] if x is None else [y, x]
     y, *points = (to_inexact("trapezoid", v) for v in promote_dtypes("trapezoid", given))
     axis = axis_in(axis, y.ndim, "trapezoid")
