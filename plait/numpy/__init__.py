@@ -1,6 +1,11 @@
 """NumPy's functions on plait's arrays: every one can be traced, differentiated and mapped.
 
 Names, signatures and promotion are those of JAX's `jax.numpy`.
+
+>>> import plait.numpy as jnp
+>>> x = jnp.linspace(0, 1, 3)
+>>> x.at[1].set(7), jnp.where(x < 1, x, -1)
+(Array([0., 7., 1.], dtype=float32), Array([ 0. ,  0.5, -1. ], dtype=float32))
 """
 
 import math as _math
