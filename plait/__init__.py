@@ -11,16 +11,24 @@ from typing import Any as _Any
 from plait import core, dtypes, errors, lax, tree, tree_util
 from plait import numpy as numpy
 from plait.config import (
+    check_tracer_leaks,
     config,
     debug_infs,
     debug_nans,
     default_device,
     default_matmul_precision,
+    default_prng_impl,
     disable_jit,
+    enable_checks,
     enable_x64,
+    explain_cache_misses,
+    log_compiles,
     numpy_dtype_promotion,
     numpy_rank_promotion,
+    threefry_partitionable,
+    transfer_guard,
 )
+from plait.config import check_tracer_leaks as checking_leaks
 from plait.core.context import ensure_compile_time_eval
 from plait.core.dtypes import float0
 from plait.core.types import typeof

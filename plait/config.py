@@ -63,6 +63,7 @@ class _State(threading.local):
     check_tracer_leaks: bool = False
     default_prng_impl: str = "threefry2x32"
     threefry_partitionable: bool = True
+    transfer_guard: str | None = None
     key: Any = None
 
 
@@ -80,6 +81,7 @@ _TRACED = (
     "mesh",
     "pmap_form",
     "check_programs",
+    "check_tracer_leaks",
 )
 _BEFORE_START = ("num_cpu_devices", "platforms", "tune_malloc")
 _CHOICES = {
@@ -88,6 +90,7 @@ _CHOICES = {
     "numpy_rank_promotion": ("allow", "warn", "raise"),
     "default_prng_impl": ("threefry2x32",),
     "threefry_partitionable": (True,),
+    "transfer_guard": (None, "allow"),
     "default_matmul_precision": (
         None,
         "default",
@@ -270,40 +273,173 @@ def override(**values: Any) -> Iterator[None]:
 
 
 def enable_x64(value: bool = True):
-    """`with enable_x64():` — 64-bit dtypes inside the block."""
+    """`with enable_x64():` — 64-bit dtypes inside the block.
+
+    >>> with plait.enable_x64():
+    ...     print(jnp.arange(2.0).dtype)
+    float64
+    >>> print(jnp.arange(2.0).dtype)
+    float32
+    """
     return override(enable_x64=value)
 
 
-def disable_jit(value: bool = True):
-    """`with disable_jit():` — jit and pmap run their functions in plain Python inside the block."""
-    return override(disable_jit=value)
+def disable_jit(disable: bool = True):
+    """`with disable_jit():` — jit and pmap run their functions in plain Python inside the block.
+
+    >>> @plait.jit
+    ... def f(x):
+    ...     print(x)  # a number, not a tracer
+    ...     return x
+    >>> with plait.disable_jit():
+    ...     y = f(jnp.float32(2.0))
+    2.0
+    """
+    return override(disable_jit=disable)
 
 
 def debug_nans(value: bool = True):
-    """`with debug_nans():` — a NaN made by any operation raises FloatingPointError."""
+    """`with debug_nans():` — a NaN made by any operation raises FloatingPointError.
+
+    >>> with plait.debug_nans():
+    ...     y = jnp.log(-jnp.ones(2))
+    Traceback (most recent call last):
+        ...
+    plait.errors.NanError: a NaN came out of log...
+    """
     return override(debug_nans=value)
 
 
 def debug_infs(value: bool = True):
-    """`with debug_infs():` — an infinity made by any operation raises FloatingPointError."""
+    """`with debug_infs():` — an infinity made by any operation raises FloatingPointError.
+
+    >>> with plait.debug_infs():
+    ...     y = jnp.log(jnp.zeros(2))
+    Traceback (most recent call last):
+        ...
+    plait.errors.NanError: an infinity came out of log...
+    """
     return override(debug_infs=value)
 
 
+def check_tracer_leaks(value: bool = True):
+    """`with check_tracer_leaks():` — a traced value that outlives its function is an error then.
+
+    Looked for at the end of everything that jit, scan, cond and the like trace inside the block.
+
+    >>> kept = []
+    >>> with plait.check_tracer_leaks():
+    ...     y = plait.jit(lambda x: kept.append(x))(1.0)
+    Traceback (most recent call last):
+        ...
+    plait.errors.UnexpectedTracerError: jit of <lambda>: a traced value was kept when ...
+    """
+    return override(check_tracer_leaks=value)
+
+
+def explain_cache_misses(value: bool = True):
+    """`with explain_cache_misses():` — stderr says why a function is traced inside the block.
+
+    >>> with plait.explain_cache_misses():
+    ...     y = plait.jit(lambda x: x)(1.0)
+    """
+    return override(explain_cache_misses=value)
+
+
+def enable_checks(value: bool = True):
+    """`with enable_checks():` — every Program made inside the block is checked by its ops' types.
+
+    >>> with plait.enable_checks():
+    ...     y = plait.jit(lambda x: x)(1.0)
+    """
+    return override(check_programs=value)
+
+
+@contextlib.contextmanager
+def log_compiles(value: bool = True) -> Iterator[None]:
+    """`with log_compiles():` — for programs that ask for it; plait keeps no log of compilations.
+
+    plait.monitoring tells of them, plait.explain_cache_misses says why.
+
+    >>> with plait.log_compiles():
+    ...     print(plait.config.jax_log_compiles)
+    True
+    """
+    before, _kept["log_compiles"] = _kept["log_compiles"], value
+    try:
+        yield
+    finally:
+        _kept["log_compiles"] = before
+
+
+def default_prng_impl(value: str):
+    """`with default_prng_impl("threefry2x32"):` — the only kind of keys there is.
+
+    >>> with plait.default_prng_impl("threefry2x32"):
+    ...     key = plait.random.key(0)
+    """
+    return override(default_prng_impl=value)
+
+
+def threefry_partitionable(value: bool):
+    """`with threefry_partitionable(True):` — the only way in which random bits are made.
+
+    >>> with plait.threefry_partitionable(True):
+    ...     key = plait.random.key(0)
+    """
+    return override(threefry_partitionable=value)
+
+
+def transfer_guard(value: str | None):
+    """`with transfer_guard("allow"):` — transfers are not watched, so that none can be refused.
+
+    Raises: ArgumentError for other levels than "allow".
+
+    >>> with plait.transfer_guard("allow"):
+    ...     y = jnp.asarray(2.0)
+    """
+    return override(transfer_guard=value)
+
+
 def default_matmul_precision(value: str | None):
-    """`with default_matmul_precision("highest"):` — for products inside the block."""
+    """`with default_matmul_precision("highest"):` — for products inside the block.
+
+    >>> with plait.default_matmul_precision("highest"):
+    ...     y = jnp.ones((2, 3)) @ jnp.ones(3)
+    """
     return override(default_matmul_precision=value)
 
 
 def numpy_dtype_promotion(value: str):
-    """`with numpy_dtype_promotion("strict"):` — refuse implicit promotion inside the block."""
+    """`with numpy_dtype_promotion("strict"):` — refuse implicit promotion inside the block.
+
+    >>> with plait.numpy_dtype_promotion("strict"):
+    ...     y = jnp.float32(1.0) + jnp.int32(1)
+    Traceback (most recent call last):
+        ...
+    plait.errors.DtypeError: numpy_dtype_promotion is 'strict', and the dtypes differ...
+    """
     return override(numpy_dtype_promotion=value)
 
 
 def numpy_rank_promotion(value: str):
-    """`with numpy_rank_promotion("raise"):` — refuse operands of different rank."""
+    """`with numpy_rank_promotion("raise"):` — refuse operands of different rank.
+
+    >>> with plait.numpy_rank_promotion("raise"):
+    ...     y = jnp.ones((2, 3)) + jnp.ones(3)
+    Traceback (most recent call last):
+        ...
+    plait.errors.ShapeError: add: the operands have different ranks...
+    """
     return override(numpy_rank_promotion=value)
 
 
 def default_device(device: Any):
-    """`with default_device(d):` — new arrays and computations go to d inside the block."""
+    """`with default_device(d):` — new arrays and computations go to d inside the block.
+
+    >>> with plait.default_device(plait.devices()[1]):
+    ...     x = jnp.zeros(2)
+    >>> x.devices() == {plait.devices()[1]}
+    True
+    """
     return override(default_device=device)

@@ -21,7 +21,7 @@
     └── PlaitRuntimeError (RuntimeError)
         ├── BackendError                          no such platform, device or plugin
         ├── CompileError                          XLA refused a program
-        ├── CheckError                            a check() that does not hold
+        ├── CheckError (ValueError)               a check() that does not hold
         ├── OutOfMemory                           a device has no room
         ├── PeerLost                              another process died, hangs or has ended
         ├── ProcessMismatch                       processes that must run one program run several
@@ -191,7 +191,7 @@ class CompileError(PlaitRuntimeError):
     """XLA refused a program."""
 
 
-class CheckError(PlaitRuntimeError):
+class CheckError(PlaitRuntimeError, ValueError):
     """A condition given to experimental.checkify.check that does not hold."""
 
 

@@ -42,7 +42,11 @@ def tree_reduce(
     initializer: Any = _MISSING,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """function(function(leaf0, leaf1), leaf2)..., from the left."""
+    """function(function(leaf0, leaf1), leaf2)..., from the left.
+
+    >>> plait.tree.reduce(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, 0)
+    6
+    """
     leaves = tree_leaves(tree, is_leaf)
     if initializer is _MISSING:
         return functools.reduce(function, leaves)
@@ -56,7 +60,11 @@ def tree_reduce_associative(
     identity: Any = _MISSING,
     is_leaf: Callable[[Any], bool] | None = None,
 ) -> Any:
-    """Combine the leaves pairwise, as a balanced tree, by an associative function."""
+    """Combine the leaves pairwise, as a balanced tree, by an associative function.
+
+    >>> plait.tree.reduce_associative(lambda x, y: x + y, {"a": 1, "b": (2, 3)})
+    6
+    """
     leaves = tree_leaves(tree, is_leaf)
     if not leaves:
         if identity is _MISSING:
@@ -71,13 +79,24 @@ def tree_reduce_associative(
 
 
 def tree_all(tree: Any, *, is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether all leaves are true."""
+    """Whether all leaves are true.
+
+    >>> plait.tree.all({"a": True, "b": (True, False)})
+    False
+    """
     return all(tree_leaves(tree, is_leaf))
 
 
-def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, tree: Any) -> Any:
-    """A tree of outer structure whose leaves have the inner one, turned inside out."""
-    parts = _tree.flatten_up_to(outer_treedef, tree, "tree_transpose")
+def tree_transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """A tree of outer structure whose leaves have the inner one, turned inside out.
+
+    >>> outer, inner = plait.tree.structure([0, 0]), plait.tree.structure({"a": 0, "b": 0})
+    >>> plait.tree.transpose(outer, inner, [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    {'a': [1, 3], 'b': [2, 4]}
+    """
+    parts = _tree.flatten_up_to(outer_treedef, pytree_to_transpose, "tree_transpose")
     inner = tree_structure(parts[0]) if inner_treedef is None else inner_treedef
     rows = [_tree.flatten_up_to(inner, part, "tree_transpose") for part in parts]
     columns = [outer_treedef.unflatten(column) for column in zip(*rows, strict=True)]
@@ -85,26 +104,47 @@ def tree_transpose(outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, tr
 
 
 def tree_flatten_with_path(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None, is_leaf_takes_path: bool = False
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """([(path, leaf), ...], structure). Paths are tuples of keys; `keystr` gives their text."""
-    if is_leaf_takes_path and is_leaf is not None:
-        raise ArgumentError("is_leaf_takes_path is not available", op="tree_flatten_with_path")
-    return _flatten_with_path(tree, is_leaf)
+    """([(path, leaf), ...], structure). With is_leaf_takes_path, is_leaf is called as (path, node).
+
+    Paths are tuples of keys; `keystr` gives their text.
+
+    >>> pairs, structure = plait.tree_util.tree_flatten_with_path({"a": 3, "b": (1, 2)})
+    >>> [(plait.tree_util.keystr(path), leaf) for path, leaf in pairs]
+    [("['a']", 3), ("['b'][0]", 1), ("['b'][1]", 2)]
+    """
+    return _flatten_with_path(tree, is_leaf, is_leaf_takes_path)
 
 
 def tree_leaves_with_path(
-    tree: Any, is_leaf: Callable[[Any], bool] | None = None
+    tree: Any, is_leaf: Callable[..., bool] | None = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[KeyPath, Any]]:
-    """[(path, leaf), ...]."""
-    return _flatten_with_path(tree, is_leaf)[0]
+    """[(path, leaf), ...].
+
+    >>> for path, leaf in plait.tree.leaves_with_path({"a": 3, "b": (1, 2)}):
+    ...     print(plait.tree_util.keystr(path), leaf)
+    ['a'] 3
+    ['b'][0] 1
+    ['b'][1] 2
+    """
+    return _flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
 
 
 def tree_map_with_path(
-    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Callable[[Any], bool] | None = None
+    f: Callable[..., Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: Callable[..., bool] | None = None,
+    is_leaf_takes_path: bool = False,
 ) -> Any:
-    """f(path, leaf, *other leaves), in the tree's structure."""
-    pairs, shape = _flatten_with_path(tree, is_leaf)
+    """f(path, leaf, *other leaves), in the tree's structure.
+
+    >>> name = lambda path, x: f"{plait.tree_util.keystr(path)} = {x}"
+    >>> plait.tree.map_with_path(name, {"a": 1, "b": [2]})
+    {'a': "['a'] = 1", 'b': ["['b'][0] = 2"]}
+    """
+    pairs, shape = _flatten_with_path(tree, is_leaf, is_leaf_takes_path)
     others = [_tree.flatten_up_to(shape, r, "tree_map_with_path") for r in rest]
     return shape.unflatten(
         f(path, leaf, *xs) for (path, leaf), *xs in zip(pairs, *others, strict=True)
@@ -112,17 +152,30 @@ def tree_map_with_path(
 
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
-    """Whether a structure is a single leaf."""
+    """Whether a structure is a single leaf.
+
+    >>> plait.tree_util.treedef_is_leaf(plait.tree.structure(1.0))
+    True
+    """
     return treedef.num_nodes == 1 and treedef.num_leaves == 1
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
-    """The structures of the children."""
+    """The structures of the children.
+
+    >>> plait.tree_util.treedef_children(plait.tree.structure({"a": 0, "b": (0, 0)}))
+    [PyTreeDef(*), PyTreeDef((*, *))]
+    """
     return treedef.children()
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
-    """The structure of a tuple whose entries have the given structures."""
+    """The structure of a tuple whose entries have the given structures.
+
+    >>> one = plait.tree.structure([0, 0])
+    >>> plait.tree_util.treedef_tuple([one, one])
+    PyTreeDef(([*, *], [*, *]))
+    """
     dummies = tuple(d.unflatten([0] * d.num_leaves) for d in treedefs)
     return tree_structure(dummies)
 
@@ -134,7 +187,6 @@ def tree_broadcast(
 
     Raises: ArgumentError if it is no prefix of it.
 
-    >>> import plait
     >>> plait.tree.broadcast({"a": 1}, {"a": (2, 3)})
     {'a': (1, 1)}
     """
@@ -167,7 +219,11 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
 
 
 def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = None) -> bool:
-    """Whether every element is a leaf."""
+    """Whether every element is a leaf.
+
+    >>> plait.tree_util.all_leaves([1, 2.5]), plait.tree_util.all_leaves([1, (2, 3)])
+    (True, False)
+    """
     items = list(iterable)
     return all(a is b for a, b in zip(items, tree_leaves(items, is_leaf), strict=False)) and len(
         items
@@ -175,7 +231,11 @@ def all_leaves(iterable: Iterable[Any], is_leaf: Callable[[Any], bool] | None = 
 
 
 def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
-    """The tree of a structure from nested iterables of leaves."""
+    """The tree of a structure from nested iterables of leaves.
+
+    >>> plait.tree_util.build_tree(plait.tree.structure({"a": 0, "b": (0, 0)}), [1, [2, 3]])
+    {'a': 1, 'b': (2, 3)}
+    """
     return treedef.unflatten(tree_leaves(xs))
 
 

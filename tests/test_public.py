@@ -207,7 +207,9 @@ def test_stages():
     assert (first.shape, first.donated, second.donated) == ((2, 4), True, False)
     compiled = lowered.compile()
     assert isinstance(compiled, stages.Compiled) and compiled.out_info["s"].dtype == jnp.float32
-    np.testing.assert_allclose(compiled(jnp.ones((2, 4)), X)["s"], np.ones((2, 4)) @ X @ np.ones((2, 4)))
+    np.testing.assert_allclose(
+        compiled(jnp.ones((2, 4)), X)["s"], np.ones((2, 4)) @ X @ np.ones((2, 4))
+    )
     assert compiled.in_avals[0][1].shape == (4, 2) and compiled.args_info[0][0].donated
 
 

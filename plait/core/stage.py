@@ -16,7 +16,7 @@ from plait.core.primitive import Primitive
 from plait.core.program import Atom, Equation, Literal, Program, Var
 from plait.core.source import Source, function_name, raised_at, scope, user_source
 from plait.core.types import ArrayType, type_of
-from plait.errors import PlaitError
+from plait.errors import PlaitError, UnexpectedTracerError
 
 
 class StageTracer(Tracer):
@@ -125,6 +125,40 @@ class Stager(Interpreter):
         return program, self.captured
 
 
+class _Watching(Stager):
+    """A Stager that knows which of its tracers are still there."""
+
+    def __init__(self, *args: Any):
+        super().__init__(*args)
+        self.watched: list[weakref.ref[StageTracer]] = []
+
+    def argument(self, type: ArrayType, name: str = "") -> StageTracer:
+        tracer = super().argument(type, name)
+        self.watched.append(weakref.ref(tracer))
+        return tracer
+
+    def emit(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
+        ys = super().emit(op, xs, params)
+        self.watched += map(weakref.ref, ys if op.multiple_results else (ys,))
+        return ys
+
+    def check_leaks(self) -> None:
+        """Raise UnexpectedTracerError for a tracer that somebody kept."""
+        import gc  # here: for those who look for leaks
+
+        gc.collect()
+        for tracer in [t for ref in self.watched if (t := ref()) is not None]:
+            source = tracer.source
+            raise UnexpectedTracerError(
+                "a traced value was kept when the transformation that made it ended",
+                op=self.describe(),
+                value=tracer.type,
+                made_at=str(source) if source else tracer.origin() or "inside the function",
+                fix="return the value from the function instead of storing it in a global, "
+                "attribute or list",
+            )
+
+
 def _literal(x: Any) -> Literal | None:
     if isinstance(x, np.ndarray) and (x.ndim or x.dtype == dtypes.float0):
         return None
@@ -149,14 +183,21 @@ def stage(
     of the blocks around do not, since they belong to the equation that will hold the Program.
     """
     name = name or function_name(function)
-    stager = Stager(context.interpreter, transformation, name)
+    if state.check_tracer_leaks:
+        stager: Stager = _Watching(context.interpreter, transformation, name)
+    else:
+        stager = Stager(context.interpreter, transformation, name)
     source, context.source = context.source, None
     try:
         with running(stager), scope("", inside=False):
             labels = names or [""] * len(types)
             arguments = [stager.argument(t, n) for t, n in zip(types, labels, strict=True)]
             outputs = function(*arguments)
-            return stager.finish(outputs, name)
+            finished = stager.finish(outputs, name)
+        if isinstance(stager, _Watching):
+            del arguments, outputs
+            stager.check_leaks()
+        return finished
     except PlaitError as error:
         if error.where is None and (line := raised_at(error.__traceback__)):
             error.where = str(line)

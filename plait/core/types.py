@@ -21,7 +21,7 @@ class ArrayType:
     """The shape and dtype of an array, and whether its dtype is weak (from a Python scalar).
 
     Make one with `ArrayType(shape, dtype, weak_type)`: equal arguments give the same object. Users
-    know it as jax.core.ShapedArray, and what `typeof` gives.
+    know it as jax.core.ShapedArray, and what `typeof` gives. A sharding is left to the compiler.
     """
 
     __slots__ = ("dtype", "ndim", "shape", "size", "weak_type")
@@ -32,7 +32,9 @@ class ArrayType:
     size: int
     _interned: ClassVar[dict[tuple, ArrayType]] = {}
 
-    def __new__(cls, shape: Iterable[int], dtype: DType, weak_type: bool = False):
+    def __new__(
+        cls, shape: Iterable[int], dtype: DType, weak_type: bool = False, *, sharding: Any = None
+    ):
         shape = tuple(shape)
         key = (shape, dtype, weak_type)
         self = cls._interned.get(key)
@@ -192,7 +194,6 @@ def typeof(x: Any) -> ArrayType:
 
     Raises: ArgumentTypeError for anything else.
 
-    >>> import plait
     >>> plait.typeof(plait.numpy.ones((2, 3)))
     ArrayType(float32[2,3])
     """

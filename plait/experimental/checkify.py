@@ -1,6 +1,5 @@
 """plait.experimental.checkify: checks inside compiled functions.
 
->>> import plait, plait.numpy as jnp
 >>> from plait.experimental import checkify
 >>> def f(x):
 ...     checkify.check(x > 0, "x is {}, not positive", x)
@@ -31,7 +30,7 @@ from plait.core.primitive import Primitive, zeros_of
 from plait.core.program import Program, run_program, sub_programs
 from plait.core.source import function_name
 from plait.core.stage import stage
-from plait.core.types import type_of
+from plait.core.types import is_array, type_of
 from plait.errors import ArgumentTypeError, CheckError
 from plait.interpreters.closed import stage_closed
 from plait.ops.check import Site, bind_check, check_p
@@ -39,6 +38,7 @@ from plait.ops.gather import to_gather
 from plait.ops.scatter import Scatter
 from plait.regions.cond import switch
 from plait.regions.loops import scan, while_loop
+from plait.runtime.array import as_array
 from plait.transforms.arguments import check_callable
 from plait.transforms.jit import eval_shape
 
@@ -72,6 +72,8 @@ all_checks = automatic_checks | user_checks
 
 
 # --- the error
+
+JaxRuntimeError = CheckError  # as JAX calls it here
 
 
 class Error:
@@ -186,12 +188,18 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
 
     @functools.wraps(f)
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
+        # Numbers too are values that are checked, not constants of the program.
+        args, kwargs = tree.map(_value, (args, kwargs))
         checker = Checker(context.interpreter, frozenset(errors), function_name(f))
         with running(checker):
             out = f(*args, **kwargs)
         return checker.error, out
 
     return checked
+
+
+def _value(x: Any) -> Any:
+    return as_array(x) if is_array(x) and not isinstance(x, Tracer) else x
 
 
 # --- the interpreter
@@ -462,6 +470,7 @@ _REGIONS: dict[str, Callable[..., Any]] = {
 __all__ = [
     "Error",
     "ErrorCategory",
+    "JaxRuntimeError",
     "all_checks",
     "automatic_checks",
     "check",

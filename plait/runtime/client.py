@@ -162,6 +162,9 @@ def default_backend() -> str:
 
     The first of the switch `platforms` (PLAIT_PLATFORMS='cuda,cpu'), all of which must work; or
     else GPU or TPU where a plugin for it is installed and finds a device, or else 'cpu'.
+
+    >>> plait.default_backend() in ("cpu", "gpu", "tpu")
+    True
     """
     if _default:
         return _default[0]
@@ -187,14 +190,27 @@ def _choose_default() -> str:
     return "cpu"
 
 
-def devices(platform: str | None = None) -> list[Device]:
-    """All devices of a platform, those of other processes included."""
-    return backend(platform).devices()
+_client_of = backend  # `backend` is what JAX calls the argument of the functions below
 
 
-def local_devices(process_index: int | None = None, platform: str | None = None) -> list[Device]:
-    """The devices of this process, or of the process with the given index."""
-    client = backend(platform)
+def devices(backend: str | None = None) -> list[Device]:
+    """All devices of a platform, those of other processes included.
+
+    >>> len(plait.devices()) == plait.device_count()
+    True
+    >>> plait.devices()[0].id
+    0
+    """
+    return _client_of(backend).devices()
+
+
+def local_devices(process_index: int | None = None, backend: str | None = None) -> list[Device]:
+    """The devices of this process, or of the process with the given index.
+
+    >>> plait.local_devices() == plait.devices()  # with one process
+    True
+    """
+    client = _client_of(backend)
     if process_index is None or process_index == client.process_index():
         return client.local_devices()
     found = [d for d in client.devices() if d.process_index == process_index]
@@ -202,29 +218,45 @@ def local_devices(process_index: int | None = None, platform: str | None = None)
         raise ArgumentError(
             "there is no process with this index",
             process_index=process_index,
-            process_count=process_count(platform),
+            process_count=process_count(backend),
         )
     return found
 
 
-def device_count(platform: str | None = None) -> int:
-    """The number of devices of a platform, those of other processes included."""
-    return backend(platform).device_count()
+def device_count(backend: str | None = None) -> int:
+    """The number of devices of a platform, those of other processes included.
+
+    >>> plait.device_count() >= 2
+    True
+    """
+    return _client_of(backend).device_count()
 
 
-def local_device_count(platform: str | None = None) -> int:
-    """The number of devices of this process."""
-    return backend(platform).local_device_count()
+def local_device_count(backend: str | None = None) -> int:
+    """The number of devices of this process.
+
+    >>> plait.local_device_count() == plait.device_count()  # with one process
+    True
+    """
+    return _client_of(backend).local_device_count()
 
 
-def process_index(platform: str | None = None) -> int:
-    """This process's index among those that compute together; 0 if it is alone."""
-    return backend(platform).process_index()
+def process_index(backend: str | None = None) -> int:
+    """This process's index among those that compute together; 0 if it is alone.
+
+    >>> plait.process_index()
+    0
+    """
+    return _client_of(backend).process_index()
 
 
-def process_count(platform: str | None = None) -> int:
-    """The number of processes that compute together."""
-    return max((d.process_index for d in backend(platform).devices()), default=0) + 1
+def process_count(backend: str | None = None) -> int:
+    """The number of processes that compute together.
+
+    >>> plait.process_count()
+    1
+    """
+    return max((d.process_index for d in _client_of(backend).devices()), default=0) + 1
 
 
 def default_device() -> Device:

@@ -38,7 +38,6 @@ def jit(
     Raises: ArgumentTypeError if fun is not a function or an argument is not an array;
     ArgumentError for argument numbers or names that fun does not have.
 
-    >>> import plait, plait.numpy as jnp
     >>> plait.jit(lambda x: x * 2)(jnp.arange(3.0))
     Array([0., 2., 4.], dtype=float32)
     """
@@ -64,7 +63,7 @@ def jit(
     if in_shardings is not None or out_shardings is not None:
         return ShardedJit(fun, static, donated, in_shardings, out_shardings)
     if device is None and backend is not None:
-        device = client.local_devices(platform=backend)[0]
+        device = client.local_devices(backend=backend)[0]
     return JitFunction(fun, static, donated, () if device is None else (device,), device)
 
 
@@ -73,7 +72,6 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Arguments may be arrays or anything with `shape` and `dtype`.
 
-    >>> import plait, plait.numpy as jnp
     >>> plait.eval_shape(lambda x: x.sum(), plait.ShapeDtypeStruct((3,), jnp.float32))
     ShapeDtypeStruct(shape=(), dtype=float32)
     """

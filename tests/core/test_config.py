@@ -134,3 +134,28 @@ def run(code, name, value):
     env = {**os.environ, name: value, "PYTHONPATH": os.pathsep.join(sys.path)}
     command = [sys.executable, "-c", code]
     return subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+
+
+def test_a_kept_tracer_is_found():
+    kept = []
+    with jax.check_tracer_leaks():
+        with pytest.raises(jax.errors.UnexpectedTracerError) as caught:
+            jax.jit(lambda x: kept.append(x * 2))(1.0)
+        assert "was kept when" in str(caught.value) and "test_config.py" in str(caught.value)
+        kept.clear()
+        f = jax.jit(lambda x: jax.lax.scan(lambda c, y: (c + y, c), x, jnp.arange(3.0))[0])
+        assert f(1.0) == 4 and jax.grad(f)(1.0) == 1  # nothing is kept
+    jax.jit(lambda x: kept.append(x))(1.0)  # not looked for
+
+
+def test_blocks_for_switches_that_have_one_value():
+    with jax.log_compiles(), jax.transfer_guard("allow"), jax.threefry_partitionable(True):
+        assert config.jax_log_compiles is True
+    assert config.jax_log_compiles is False
+    with jax.enable_checks(), jax.explain_cache_misses():
+        assert config.check_programs and config.explain_cache_misses
+    with jax.default_prng_impl("threefry2x32"):
+        pass
+    for block, value in ((jax.transfer_guard, "disallow"), (jax.default_prng_impl, "rbg")):
+        with pytest.raises(ArgumentError), block(value):
+            pass

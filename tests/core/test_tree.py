@@ -242,3 +242,16 @@ def test_reductions_and_turning_inside_out():
 def test_short_and_long_names_are_the_same():
     assert jax.tree.map is tree_util.tree_map and jax.tree.flatten is tree_util.tree_flatten
     assert jax.tree_map is jax.tree.map
+
+
+def test_leaves_by_their_paths():
+    tree = {"a": (1, 2), "b": 3}
+    pairs = jax.tree.map_with_path(
+        lambda path, x: (len(path), x), tree, is_leaf=lambda x: isinstance(x, tuple)
+    )
+    assert pairs == {"a": (1, (1, 2)), "b": (1, 3)}
+    at_top = lambda path, x: len(path) == 1
+    found = jax.tree.leaves_with_path(tree, is_leaf=at_top, is_leaf_takes_path=True)
+    assert [x for _, x in found] == [(1, 2), 3]
+    flat, shape = jax.tree.flatten_with_path(tree, at_top, is_leaf_takes_path=True)
+    assert len(flat) == shape.num_leaves == 2
