@@ -20,6 +20,7 @@ PUBLIC = (
     "plait.flatten_util",
     "plait.image",
     "plait.lax",
+    "plait.lax.linalg",
     "plait.nn",
     "plait.nn.initializers",
     "plait.numpy",

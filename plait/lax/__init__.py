@@ -4,6 +4,10 @@ Operands have equal dtypes, and equal shapes or none; nothing is promoted or bro
 plait.numpy. Each name is defined, with its documentation and rules, in the module it comes from.
 """
 
+import importlib as _importlib
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
+
 from plait.core.context import bound_axis_names
 from plait.ops.arithmetic import (
     add,
@@ -18,8 +22,8 @@ from plait.ops.arithmetic import (
     sub,
 )
 from plait.ops.axes import broadcast_in_dim, expand_dims, rev
-from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.bessel import bessel_i0e, bessel_i1e
+from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.collective import (
     all_gather,
     all_to_all,
@@ -196,9 +200,23 @@ from plait.ops.window_shape import padtype_to_pads
 from plait.regions.checkpoint import optimization_barrier
 from plait.regions.cond import cond, switch
 from plait.regions.custom import custom_gradient, stop_gradient
+from plait.regions.linear_solve import custom_linear_solve
 from plait.regions.loops import associative_scan, fori_loop, map, scan, while_loop
 from plait.transforms.implicit import custom_root
 from plait.transforms.platform import platform_dependent
 from plait.transforms.shard_map import with_sharding_constraint
 
+if _TYPE_CHECKING:
+    from plait.lax import linalg
+
 regularized_incomplete_beta = betainc
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "linalg":  # loaded when first used: most programs factorise no matrix
+        return _importlib.import_module("plait.lax.linalg")
+    raise AttributeError(f"module 'plait.lax' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), "linalg"})

@@ -8,13 +8,18 @@ Names, signatures and promotion are those of JAX's `jax.numpy`.
 (Array([0., 7., 1.], dtype=float32), Array([ 0. ,  0.5, -1. ], dtype=float32))
 """
 
+import importlib as _importlib
 import math as _math
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+from typing import Any as _Any
 
 import numpy as _np
 
 import plait.numpy.operators
 import plait.numpy.ufunc_methods
-from plait.numpy import fft, linalg
+from plait.numpy import fft
+from plait.numpy.array_api import VERSION as __array_api_version__
+from plait.numpy.array_api import array_namespace_info as __array_namespace_info__
 from plait.numpy.contraction import (
     convolve,
     correlate,
@@ -257,10 +262,12 @@ from plait.numpy.polynomials import (
     polyadd,
     polyder,
     polydiv,
+    polyfit,
     polyint,
     polymul,
     polysub,
     polyval,
+    roots,
 )
 from plait.numpy.promotion import (
     broadcast_shapes,
@@ -467,6 +474,9 @@ from plait.numpy.windows import (
     kaiser,
 )
 
+if _TYPE_CHECKING:
+    from plait.numpy import linalg
+
 bool = bool_
 
 pi, e, euler_gamma = _math.pi, _math.e, 0.5772156649015329
@@ -476,6 +486,13 @@ newaxis = None
 set_printoptions, get_printoptions = _np.set_printoptions, _np.get_printoptions
 printoptions = _np.printoptions
 ComplexWarning = _np.exceptions.ComplexWarning
+
+
+def __getattr__(name: str) -> _Any:
+    if name == "linalg":  # loaded when first used: most programs factorise no matrix
+        return _importlib.import_module("plait.numpy.linalg")
+    raise AttributeError(f"module 'plait.numpy' has no attribute {name!r}")
+
 
 # fmt: off
 __all__ = [  # one name a line would hide the rest of the file
@@ -518,20 +535,21 @@ __all__ = [  # one name a line would hide the rest of the file
     "nanpercentile", "nanprod", "nanquantile", "nanstd", "nansum", "nanvar", "ndarray", "ndim",
     "negative", "newaxis", "nextafter", "nonzero", "not_equal", "number", "object_", "ogrid",
     "ones", "ones_like", "outer", "packbits", "pad", "partition", "percentile", "permute_dims",
-    "pi", "piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyint", "polymul",
-    "polysub", "polyval", "positive", "pow", "power", "printoptions", "prod", "promote_types",
-    "ptp", "put", "put_along_axis", "quantile", "r_", "rad2deg", "radians", "ravel",
-    "ravel_multi_index", "real", "reciprocal", "remainder", "repeat", "reshape", "resize",
-    "result_type", "right_shift", "rint", "roll", "rollaxis", "rot90", "round", "row_stack",
-    "s_", "save", "savez", "searchsorted", "select", "set_printoptions", "setdiff1d",
-    "setxor1d", "shape", "sign", "signbit", "signedinteger", "sin", "sinc", "single", "sinh",
-    "size", "sort", "sort_complex", "spacing", "split", "sqrt", "square", "squeeze", "stack",
-    "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan", "tanh", "tensordot",
-    "tile", "top_k", "trace", "transpose", "trapezoid", "tri", "tril", "tril_indices",
-    "tril_indices_from", "trim_zeros", "triu", "triu_indices", "triu_indices_from",
-    "true_divide", "trunc", "uint", "uint16", "uint2", "uint32", "uint4", "uint64", "uint8",
-    "union1d", "unique", "unique_all", "unique_counts", "unique_inverse", "unique_values",
-    "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap", "vander", "var",
-    "vdot", "vecdot", "vecmat", "vectorize", "vsplit", "vstack", "where", "zeros", "zeros_like",
+    "pi", "piecewise", "place", "poly", "polyadd", "polyder", "polydiv", "polyfit", "polyint",
+    "polymul", "polysub", "polyval", "positive", "pow", "power", "printoptions", "prod",
+    "promote_types", "ptp", "put", "put_along_axis", "quantile", "r_", "rad2deg", "radians",
+    "ravel", "ravel_multi_index", "real", "reciprocal", "remainder", "repeat", "reshape",
+    "resize", "result_type", "right_shift", "rint", "roll", "rollaxis", "roots", "rot90",
+    "round", "row_stack", "s_", "save", "savez", "searchsorted", "select", "set_printoptions",
+    "setdiff1d", "setxor1d", "shape", "sign", "signbit", "signedinteger", "sin", "sinc",
+    "single", "sinh", "size", "sort", "sort_complex", "spacing", "split", "sqrt", "square",
+    "squeeze", "stack", "std", "subtract", "sum", "swapaxes", "take", "take_along_axis", "tan",
+    "tanh", "tensordot", "tile", "top_k", "trace", "transpose", "trapezoid", "tri", "tril",
+    "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
+    "triu_indices_from", "true_divide", "trunc", "uint", "uint16", "uint2", "uint32", "uint4",
+    "uint64", "uint8", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
+    "unique_values", "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap",
+    "vander", "var", "vdot", "vecdot", "vecmat", "vectorize", "vsplit", "vstack", "where",
+    "zeros", "zeros_like",
 ]
 # fmt: on

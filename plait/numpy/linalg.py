@@ -1,106 +1,46 @@
-"""`plait.numpy.linalg`: norms and products that need no factorisation."""
+"""`plait.numpy.linalg`: NumPy's linear algebra, for many matrices at once.
+
+Matrices are in the last two axes of arrays. Integers become floats; float16 and bfloat16 are
+refused where LAPACK is asked, as it has neither.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
-from plait.core import dtypes
 from plait.errors import ArgumentError, ShapeError
-from plait.numpy import contraction, pieces, reduction, ufuncs
-from plait.numpy.at_once import at_once
-from plait.numpy.contraction import matmul, outer, tensordot, vecdot
-from plait.numpy.elementary import sqrt
+from plait.numpy import contraction, pieces
+from plait.numpy.contraction import matmul, tensordot, vecdot
+from plait.numpy.equations import (
+    SlogdetResult,
+    det,
+    inv,
+    lstsq,
+    matrix_power,
+    pinv,
+    slogdet,
+    solve,
+    tensorinv,
+    tensorsolve,
+)
+from plait.numpy.factors import (
+    EighResult,
+    EigResult,
+    QRResult,
+    SVDResult,
+    cholesky,
+    eig,
+    eigh,
+    eigvals,
+    eigvalsh,
+    qr,
+    svd,
+    svdvals,
+)
 from plait.numpy.manipulation import matrix_transpose
-from plait.numpy.matrices import eye
-from plait.numpy.promotion import axes_in, axis_in, to_inexact, value
-from plait.ops import axes as ops
-
-
-@at_once(operands=1)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    """A norm of vectors (one axis), matrices (two axes), or of all elements (axis and ord None).
-
-    ord: None (the square root of the sum of squares), inf, -inf, 0, any number for vectors; "fro",
-    1, -1, inf, -inf for matrices.
-    """
-    x = value("norm", to_inexact("norm", x))
-    if axis is None:
-        if ord is None:
-            y = sqrt(_sum_of_squares(x, None, False))
-            return ops.reshape(y, (1,) * x.ndim) if keepdims else y
-        axes = tuple(range(x.ndim))
-    else:
-        axes = axes_in(axis, x.ndim, "norm")
-    if len(axes) == 1:
-        return _vector_norm(x, 2 if ord is None else ord, axes, keepdims)
-    if len(axes) == 2:
-        return _matrix_norm(x, "fro" if ord is None else ord, axes, keepdims)
-    raise ShapeError("a norm has one or two axes", op="norm", x=x, axis=axis)
-
-
-def _sum_of_squares(x: Any, axes: Any, keepdims: bool) -> Any:
-    return reduction.sum(reduction.squared_size(x), axes, keepdims=keepdims)
-
-
-def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    if isinstance(ord, str):
-        raise ArgumentError("vectors have no such norm", op="norm", ord=ord)
-    if isinstance(ord, int | float):
-        if ord == 2:
-            return sqrt(_sum_of_squares(x, axes, keepdims))
-        if ord == math.inf:
-            return reduction.max(ufuncs.abs(x), axes, keepdims=keepdims, initial=0)
-        if ord == -math.inf:
-            return reduction.min(ufuncs.abs(x), axes, keepdims=keepdims, initial=math.inf)
-        if ord == 1:
-            return reduction.sum(ufuncs.abs(x), axes, keepdims=keepdims)
-        if ord == 0:
-            there = ufuncs.not_equal(x, 0)
-            return reduction.sum(there, axes, dtypes.real_of(x.dtype), keepdims=keepdims)
-    total = reduction.sum(ufuncs.power(ufuncs.abs(x), ord), axes, keepdims=keepdims)
-    return ufuncs.power(total, ufuncs.true_divide(1, ord))
-
-
-def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    row, column = axes
-    if ord == "fro":
-        return sqrt(_sum_of_squares(x, axes, keepdims))
-    largest = isinstance(ord, int | float) and ord > 0
-    if ord in (1, -1, math.inf, -math.inf):
-        summed, kept = (row, column) if ord in (1, -1) else (column, row)
-        sums = reduction.sum(ufuncs.abs(x), summed, keepdims=True)
-        y = (reduction.max if largest else reduction.min)(sums, kept, keepdims=True)
-    elif ord in (2, -2, "nuc"):
-        raise ArgumentError(
-            "this norm needs singular values, which plait does not compute yet",
-            op="norm",
-            ord=ord,
-            fix='ord="fro", 1 or inf; numpy.linalg.norm takes concrete arrays',
-        )
-    else:
-        raise ArgumentError("matrices have no such norm", op="norm", ord=ord)
-    if keepdims:
-        return y
-    return ops.reshape(y, tuple(n for k, n in enumerate(x.shape) if k not in axes))
-
-
-@at_once(operands=1)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of vectors along axes, taken together; all with None."""
-    x = value("vector_norm", to_inexact("vector_norm", x))
-    axes = axes_in(axis, x.ndim, "vector_norm")
-    return _vector_norm(x, ord, axes, keepdims)
-
-
-@at_once(operands=1)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of matrices in the last two axes."""
-    x = value("matrix_norm", to_inexact("matrix_norm", x))
-    if x.ndim < 2:
-        raise ShapeError("needs at least two axes", op="matrix_norm", x=x)
-    return _matrix_norm(x, ord, (x.ndim - 2, x.ndim - 1), keepdims)
+from plait.numpy.norms import cond, matrix_norm, matrix_rank, norm, vector_norm
+from plait.numpy.promotion import axis_in, value
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
@@ -122,26 +62,6 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     return contraction.einsum(text, *xs, optimize="auto", precision=precision)
 
 
-def matrix_power(a: Any, n: int) -> Any:
-    """A square matrix multiplied with itself n times, n >= 0."""
-    a = value("matrix_power", a)
-    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ShapeError("needs square matrices", op="matrix_power", a=a)
-    n = int(n)
-    if n == 0:
-        return ops.broadcast_to(eye(a.shape[-1], dtype=a.dtype), a.shape)
-    if n < 0:
-        raise ArgumentError("negative powers need an inverse", op="matrix_power", n=n)
-    result = None
-    while n:
-        if n & 1:
-            result = a if result is None else matmul(result, a)
-        n >>= 1
-        if n:
-            a = matmul(a, a)
-    return result
-
-
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The vector product of vectors of size 3 along an axis."""
     x1, x2 = value("cross", x1), value("cross", x2, 1)
@@ -149,6 +69,15 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
         if x.shape[axis_in(axis, x.ndim, "cross")] != 3:
             raise ShapeError("the vectors have 3 components", op="cross", x1=x1, x2=x2)
     return contraction.cross(x1, x2, axis=axis)
+
+
+def outer(x1: Any, x2: Any, /) -> Any:
+    """x1[i] * x2[j], as a matrix, of two vectors."""
+    x1, x2 = value("outer", x1), value("outer", x2, 1)
+    if x1.ndim != 1 or x2.ndim != 1:
+        fix = "plait.numpy.outer flattens its operands"
+        raise ShapeError("takes vectors", op="outer", x1=x1, x2=x2, fix=fix)
+    return contraction.outer(x1, x2)
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
@@ -162,16 +91,39 @@ def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
 
 
 __all__ = [
+    "EigResult",
+    "EighResult",
+    "QRResult",
+    "SVDResult",
+    "SlogdetResult",
+    "cholesky",
+    "cond",
     "cross",
+    "det",
     "diagonal",
+    "eig",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "inv",
+    "lstsq",
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "multi_dot",
     "norm",
     "outer",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "svdvals",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "vecdot",
     "vector_norm",

@@ -6,11 +6,15 @@ from typing import Any
 
 import numpy as np
 
+from plait.core import dtypes
 from plait.core.dtypes import INEXACT
-from plait.errors import ArgumentError, ShapeError
-from plait.numpy import ufuncs
-from plait.numpy.contraction import convolve
+from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError
+from plait.numpy import reduction, ufuncs
+from plait.numpy.contraction import convolve, matmul, outer
+from plait.numpy.elementary import sqrt
+from plait.numpy.indexing import take
 from plait.numpy.manipulation import atleast_1d, concatenate
+from plait.numpy.matrices import vander
 from plait.numpy.promotion import (
     astype,
     constant,
@@ -21,6 +25,8 @@ from plait.numpy.promotion import (
     to_inexact,
     value,
 )
+from plait.numpy.reduction import argmax
+from plait.numpy.searching import argsort
 from plait.ops import axes as ops
 from plait.ops.slices import pad, slice_in_dim
 
@@ -158,18 +164,145 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
 
 
 def poly(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with the given zeros, of leading coefficient 1.
+    """The coefficients of the polynomial with the given zeros, of leading coefficient 1; of a
+    square matrix, those of its characteristic polynomial.
 
     >>> jnp.poly(jnp.array([1, -2]))
     Array([ 1.,  1., -2.], dtype=float32)
     """
     zeros = value("poly", seq_of_zeros)
     zeros = atleast_1d(to_inexact("poly", zeros))
+    if zeros.ndim == 2 and zeros.shape[0] == zeros.shape[1]:
+        from plait.numpy.linalg import eigvals
+
+        zeros = eigvals(zeros)
     if zeros.ndim != 1:
-        raise ShapeError("needs a vector of zeros", op="poly", seq_of_zeros=zeros)
+        raise ShapeError(
+            "needs a vector of zeros or a square matrix", op="poly", seq_of_zeros=zeros
+        )
     p = constant(np.ones(1, zeros.dtype))
     for k in range(zeros.shape[0]):
         shifted = ufuncs.multiply(p, zeros[k])
         none = np.zeros((), p.dtype)
         p = ufuncs.subtract(pad(p, none, [(0, 1, 0)]), pad(shifted, none, [(1, 0, 0)]))
     return p
+
+
+def roots(p: Any, *, strip_zeros: bool = True) -> Any:
+    """The zeros of a polynomial, complex, each as often as its multiplicity: the eigenvalues of the
+    companion matrix. On CPU only.
+
+    Leading zeros are left out, which needs known coefficients; with strip_zeros=False each stands
+    for a result of NaN at the end. Derivative: where zeros differ.
+    Raises: ShapeError; ConcretizationTypeError for traced coefficients with strip_zeros.
+
+    >>> jnp.roots(jnp.array([1.0, -3.0, 2.0]))
+    Array([2.+0.j, 1.+0.j], dtype=complex64)
+    """
+    op = "roots"
+    p = atleast_1d(to_inexact(op, value(op, p)))
+    if p.ndim != 1:
+        raise ShapeError("the coefficients are a vector", op=op, p=p)
+    if not strip_zeros:
+        return _padded_roots(p)
+    host = known(p)
+    if host is None:
+        raise ConcretizationTypeError(
+            "leading zeros can only be left out of known coefficients",
+            op=op,
+            p=p,
+            fix="strip_zeros=False",
+        )
+    places = np.nonzero(host)[0]
+    if not len(places):
+        return constant(np.zeros(0, dtypes.complex_of(p.dtype)))
+    zeros = _companion_eigenvalues(p[places[0] : places[-1] + 1])
+    return concatenate([zeros, np.zeros(len(host) - 1 - places[-1], zeros.dtype)])
+
+
+def _companion_eigenvalues(p: Any) -> Any:
+    """The zeros of a polynomial whose first coefficient is not 0."""
+    from plait.numpy.linalg import eigvals
+
+    n = p.shape[0] - 1
+    if n < 1:
+        return constant(np.zeros(0, dtypes.complex_of(p.dtype)))
+    below = constant(np.eye(n - 1, n, dtype=p.dtype))
+    first = ops.reshape(ufuncs.negative(ufuncs.true_divide(p[1:], p[0])), (1, n))
+    return eigvals(concatenate([first, below]))
+
+
+def _padded_roots(p: Any) -> Any:
+    """The zeros, in the form that does not depend on how many leading coefficients are 0."""
+    n = p.shape[0]
+    leading = argmax(ufuncs.not_equal(p, 0))
+    leading = ufuncs.where(reduction.any(ufuncs.not_equal(p, 0)), leading, n)
+    # Zeros at the end instead of the beginning are zeros of the polynomial that are 0: exactly, so
+    # that they can be told from others.
+    places = ufuncs.remainder(ufuncs.add(np.arange(n, dtype=np.int32), leading), n)
+    zeros = _companion_eigenvalues(take(p, places))
+    order = argsort(ufuncs.equal(zeros, 0))
+    late = ufuncs.greater_equal(np.arange(n - 1, dtype=np.int32), ufuncs.subtract(n - 1, leading))
+    return ufuncs.where(late, complex(np.nan, np.nan), take(zeros, order))
+
+
+def polyfit(
+    x: Any,
+    y: Any,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: Any = None,
+    cov: bool | str = False,
+) -> Any:
+    """The coefficients of the polynomial of degree deg that is nearest to y at x, by the sum of
+    squares, weighted with w².
+
+    Shapes: x [n], y [n] or [n, k], w [n] -> [deg + 1] or [deg + 1, k]. With `full` also what lstsq
+    gives (residuals, rank, singular values) and rcond; with cov also the covariance matrix of the
+    coefficients, scaled by the residuals unless cov is "unscaled".
+    Raises: ShapeError, ArgumentError.
+
+    >>> jnp.polyfit(jnp.arange(3.0), jnp.array([1.0, 3.0, 5.0]), 1).round(3)
+    Array([2., 1.], dtype=float32)
+    """
+    from plait.numpy.linalg import inv, lstsq
+
+    op = "polyfit"
+    x, y = (to_inexact(op, v) for v in promote_dtypes(op, (x, y)))
+    order = static_int(deg, op, "deg") + 1
+    if order < 1:
+        raise ArgumentError("needs deg >= 0", op=op, deg=deg)
+    if x.ndim != 1 or not x.size or y.ndim not in (1, 2) or y.shape[0] != x.shape[0]:
+        fix = "x is a vector, not empty, and y has as many rows"
+        raise ShapeError("x and y do not belong together", op=op, x=x, y=y, fix=fix)
+    n = x.shape[0]
+    if rcond is None:
+        rcond = n * float(dtypes.finfo(x.dtype).eps)
+    powers, values = vander(x, order), y
+    if w is not None:
+        w = astype(value(op, w), x.dtype)
+        if w.shape != x.shape:
+            raise ShapeError("w needs an element for each of x", op=op, x=x, w=w)
+        powers = ufuncs.multiply(powers, ops.reshape(w, (n, 1)))
+        values = ufuncs.multiply(values, ops.reshape(w, (n, *(1 for _ in y.shape[1:]))))
+    scale = sqrt(reduction.sum(ufuncs.square(powers), 0))
+    powers = ufuncs.true_divide(powers, scale)
+    c, residuals, rank, s = lstsq(powers, values, rcond)
+    c = ufuncs.true_divide(c, ops.reshape(scale, (order, *(1 for _ in y.shape[1:]))))
+    if full:
+        return c, residuals, rank, s, np.asarray(rcond, x.dtype)
+    if not cov:
+        return c
+    base = inv(matmul(ops.permute(powers, (1, 0)), powers))
+    base = ufuncs.true_divide(base, outer(scale, scale))
+    if cov == "unscaled":
+        return c, base
+    if n <= order:
+        raise ArgumentError(
+            f"a scaled covariance needs more than {order} points", op=op, x=x, fix='cov="unscaled"'
+        )
+    factor = ufuncs.true_divide(residuals, n - order)
+    if y.ndim == 2:
+        base = ops.expand_dims(base, (2,))
+    return c, ufuncs.multiply(base, factor)

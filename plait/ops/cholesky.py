@@ -64,11 +64,16 @@ class Cholesky(Primitive):
         results = [x.type.strong(), ArrayType(x.shape[:-2], dtypes.int32)]
         if b.platform == "cpu":
             y, info = lapack.lapack(
-                b, "potrf", [x], results, aliases={0: 0}, uplo=lapack.letter("L")
+                b, "potrf", [x], results, aliases={0: 0}, config={"uplo": lapack.letter("L")}
             )
         else:
             y, info = lapack.call(
-                b, "cusolver_potrf_ffi", [x], results, aliases={0: 0}, lower=lapack.flag(True)
+                b,
+                "cusolver_potrf_ffi",
+                [x],
+                results,
+                aliases={0: 0},
+                config={"lower": lapack.flag(True)},
             )
         (y,) = lapack.nan_unless(b, lapack.succeeded(b, info), y)
         return lapack.triangle(b, y, lower=True)

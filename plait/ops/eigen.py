@@ -90,11 +90,11 @@ class Eigh(Primitive):
         results = [v, w, ArrayType(x.shape[:-2], dtypes.int32)]
         if b.platform == "cpu":
             config = {"mode": lapack.letter("V"), "uplo": lapack.letter("L" if lower else "U")}
-            y, z, info = lapack.lapack(b, "syevd", [x], results, aliases={0: 0}, **config)
+            y, z, info = lapack.lapack(b, "syevd", [x], results, aliases={0: 0}, config=config)
         elif b.platform == "gpu":
             config = {"algorithm": "0 : ui8", "lower": lapack.flag(lower)}
             target = "cusolver_syevd_ffi"
-            y, z, info = lapack.call(b, target, [x], results, aliases={0: 0}, **config)
+            y, z, info = lapack.call(b, target, [x], results, aliases={0: 0}, config=config)
         else:
             raise lapack.no_lowering(self.name, b.platform)
         y, z = lapack.nan_unless(b, lapack.succeeded(b, info), y, z)
@@ -245,8 +245,10 @@ class Eig(Primitive):
             "geev",
             [x],
             [*values, vectors, vectors, info],
-            compute_left=lapack.letter("V" if left else "N"),
-            compute_right=lapack.letter("V" if right else "N"),
+            config={
+                "compute_left": lapack.letter("V" if left else "N"),
+                "compute_right": lapack.letter("V" if right else "N"),
+            },
         )
         *found, u, v, info = found
         y = found[0] if is_complex else b.op("complex", found, w)

@@ -207,10 +207,10 @@ class Ormqr(Primitive):
         operands, results = [a, taus, c], [c.type.strong()]
         config = {"left": lapack.flag(left), "transpose": lapack.flag(transpose)}
         if b.platform == "cpu":
-            return lapack.lapack(b, "ormqr", operands, results, aliases={2: 0}, **config)[0]
+            return lapack.lapack(b, "ormqr", operands, results, aliases={2: 0}, config=config)[0]
         if b.platform == "gpu":
             target = "cusolver_ormqr_ffi"
-            return lapack.call(b, target, operands, results, aliases={2: 0}, **config)[0]
+            return lapack.call(b, target, operands, results, aliases={2: 0}, config=config)[0]
         raise lapack.no_lowering(self.name, b.platform)
 
     def samples(self):

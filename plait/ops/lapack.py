@@ -42,7 +42,7 @@ def lapack(
     *,
     aliases: dict[int, int] | None = None,
     batch: int | None = None,
-    **config: str,
+    config: dict[str, str] | None = None,
 ) -> tuple[Any, ...]:
     """Call a routine of LAPACK on the CPU, as `call` does; aliases are operands that become
     results.
@@ -51,7 +51,7 @@ def lapack(
     if dtype in dtypes.COMPLEX:
         routine = _COMPLEX.get(routine, routine)
     target = f"lapack_{_LETTERS[dtype]}{routine}_ffi"
-    return call(b, target, operands, results, aliases=aliases, batch=batch, **config)
+    return call(b, target, operands, results, aliases=aliases, batch=batch, config=config)
 
 
 def call(
@@ -62,19 +62,19 @@ def call(
     *,
     aliases: dict[int, int] | None = None,
     batch: int | None = None,
-    **config: str,
+    config: dict[str, str] | None = None,
 ) -> tuple[Any, ...]:
     """Call a routine on many matrices, counted by the first `batch` axes of all operands; by those
     before the last two of the first operand, unless given.
     """
-    batch = operands[0].ndim - 2 if batch is None else batch
+    count = operands[0].ndim - 2 if batch is None else batch
     return b.custom_call(
         target,
         operands,
         results,
-        backend_config=", ".join(f"{name} = {text}" for name, text in config.items()),
-        operand_layouts=[_layout(x.ndim, batch) for x in operands],
-        result_layouts=[_layout(t.ndim, batch) for t in results],
+        backend_config=", ".join(f"{name} = {text}" for name, text in (config or {}).items()),
+        operand_layouts=[_layout(x.ndim, count) for x in operands],
+        result_layouts=[_layout(t.ndim, count) for t in results],
         aliases=aliases,
     )
 

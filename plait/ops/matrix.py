@@ -51,7 +51,7 @@ def check_matrices(
 
 
 def of_each_matrix(
-    function: Callable[..., Sequence[np.ndarray]],
+    function: Callable[..., Sequence[Any]],
     xs: Sequence[np.ndarray],
     outs: Sequence[ArrayType],
     batch: Sequence[int],

@@ -53,11 +53,9 @@ class Schur(Primitive):
         t = x.type.strong()
         w, count = t.with_shape(x.shape[:-1]), ArrayType(x.shape[:-2], dtypes.int32)
         eigenvalues = [w] if x.dtype in dtypes.COMPLEX else [w, w]
-        mode = lapack.letter("V" if vectors else "N")
+        config = {"mode": lapack.letter("V" if vectors else "N"), "sort": lapack.letter("N")}
         results = [t, t, *eigenvalues, count, count]
-        y, q, *_, info = lapack.lapack(
-            b, "gees", [x], results, aliases={0: 0}, mode=mode, sort=lapack.letter("N")
-        )
+        y, q, *_, info = lapack.lapack(b, "gees", [x], results, aliases={0: 0}, config=config)
         return lapack.nan_unless(b, lapack.succeeded(b, info), *(y, q)[: 1 + vectors])
 
     def samples(self):
@@ -76,6 +74,8 @@ def _schur(a: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     span the spaces of the first eigenvectors. Its diagonal is not negative; of a real one the last
     element may be, so that its determinant is 1.
     """
+    w: Any
+    v: Any
     w, v = np.linalg.eig(a)
     if a.dtype not in dtypes.COMPLEX:
         # A pair of complex vectors spans what its real and imaginary part do.
@@ -160,10 +160,8 @@ class Hessenberg(Primitive):
         if b.platform != "cpu":
             raise lapack.no_lowering(self.name, b.platform)
         results = [packed, taus, ArrayType(x.shape[:-2], dtypes.int32)]
-        n = x.shape[-1]
-        y, z, info = lapack.lapack(
-            b, "gehrd", [x], results, aliases={0: 0}, low="1 : i32", high=f"{n} : i32"
-        )
+        config = {"low": "1 : i32", "high": f"{x.shape[-1]} : i32"}
+        y, z, info = lapack.lapack(b, "gehrd", [x], results, aliases={0: 0}, config=config)
         return lapack.nan_unless(b, lapack.succeeded(b, info), y, z)
 
     def samples(self):

@@ -200,7 +200,9 @@ def _lower_cpu(b, x, full_matrices, compute_uv, algorithm) -> tuple[Any, ...]:
     v = ArrayType((*batch, k if mode == "S" else n, n), x.dtype)
     results = [x.type.strong(), s, u, v, ArrayType(batch, dtypes.int32)]
     config = {"mode": lapack.letter(mode)}
-    _, y, u, v, info = lapack.lapack(b, _ON_CPU[algorithm], [x], results, aliases={0: 0}, **config)
+    _, y, u, v, info = lapack.lapack(
+        b, _ON_CPU[algorithm], [x], results, aliases={0: 0}, config=config
+    )
     return (y, u, v, info) if compute_uv else (y, info)
 
 
@@ -234,7 +236,7 @@ def _call_gpu(b, x, routine, full_matrices, compute_uv) -> tuple[Any, ...]:
         ArrayType(batch, dtypes.int32),
     ]
     target = f"cusolver_{routine}_ffi"
-    _, y, u, v, info = lapack.call(b, target, [x], results, aliases={0: 0}, **config)
+    _, y, u, v, info = lapack.call(b, target, [x], results, aliases={0: 0}, config=config)
     v = _adjoint(b, v) if gives_v else v
     if square and not full_matrices:
         u = b.slice(u, [0] * u.ndim, [*batch, m, k])

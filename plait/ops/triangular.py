@@ -112,10 +112,12 @@ class TriangularSolve(Primitive):
                 [a, rhs],
                 [rhs.type.strong()],
                 aliases={1: 0},
-                diag=lapack.letter("U" if unit_diagonal else "N"),
-                side=lapack.letter("L" if left_side else "R"),
-                trans_x=lapack.letter(how),
-                uplo=lapack.letter("L" if lower else "U"),
+                config={
+                    "diag": lapack.letter("U" if unit_diagonal else "N"),
+                    "side": lapack.letter("L" if left_side else "R"),
+                    "trans_x": lapack.letter(how),
+                    "uplo": lapack.letter("L" if lower else "U"),
+                },
             )
             return y
         how = ("TRANSPOSE" if not conjugate_a else "ADJOINT") if transpose_a else "NO_TRANSPOSE"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -55,9 +56,9 @@ class Tridiagonal(Primitive):
                 full[i:, i + 1 :] = right.conj().T
                 seen[i + 1, i], seen[i + 2 :, i] = beta.real, v[1:]
                 taus[i if lower else n - 2 - i] = tau
-            d = np.diagonal(full).real
+            d = np.real(np.diagonal(full))
             seen[np.arange(n), np.arange(n)] = d
-            e = np.diagonal(seen, -1).real
+            e = np.real(np.diagonal(seen, -1))
             return y, *((d, e) if lower else (d[::-1], e[::-1])), taus
 
         outs = self.type(type_of(x), lower=lower)
@@ -75,11 +76,12 @@ class Tridiagonal(Primitive):
             return x, *(b.full(t.shape, 0, t.dtype) for t in outs[1:])
         results = [*outs, ArrayType(x.shape[:-2], dtypes.int32)]
         if b.platform == "cpu":
-            uplo = lapack.letter("L" if lower else "U")
-            *ys, info = lapack.lapack(b, "sytrd", [x], results, aliases={0: 0}, uplo=uplo)
+            config = {"uplo": lapack.letter("L" if lower else "U")}
+            *ys, info = lapack.lapack(b, "sytrd", [x], results, aliases={0: 0}, config=config)
         elif b.platform == "gpu":
             config = {"lower": lapack.flag(lower)}
-            *ys, info = lapack.call(b, "cusolver_sytrd_ffi", [x], results, aliases={0: 0}, **config)
+            target = "cusolver_sytrd_ffi"
+            *ys, info = lapack.call(b, target, [x], results, aliases={0: 0}, config=config)
         else:
             raise lapack.no_lowering(self.name, b.platform)
         return lapack.nan_unless(b, lapack.succeeded(b, info), *ys)
@@ -96,7 +98,7 @@ tridiagonal_p = register(Tridiagonal())
 
 def _hermitian(a: np.ndarray) -> np.ndarray:
     low = np.tril(a, -1)
-    return low + low.conj().T + np.diag(np.diagonal(a).real)
+    return low + low.conj().T + np.diag(np.real(np.diagonal(a)))
 
 
 def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
@@ -130,7 +132,7 @@ class TridiagonalSolve(Primitive):
 
     def numpy(self, dl, d, du, b, *, perturb):
         outs = [ArrayType(b.shape, b.dtype)]
-        one = lambda *xs: (_solve(*xs, perturb),)  # noqa: E731
+        one = lambda *xs: (_solve(xs, perturb),)  # noqa: E731
         return of_each_matrix(one, [dl, d, du, b], outs, b.shape[:-2])[0]
 
     # T x = b: dx = T⁻¹ (db - dT x).
@@ -191,7 +193,8 @@ class TridiagonalSolve(Primitive):
 tridiagonal_solve_p = register(TridiagonalSolve())
 
 
-def _solve(dl: Any, d: Any, du: Any, b: Any, perturb: bool) -> np.ndarray:
+def _solve(operands: Sequence[Any], perturb: bool) -> np.ndarray:
+    dl, d, du, b = operands
     n, x = len(d), b.copy()
     a = np.diag(d) + np.diag(dl[1:], -1) + np.diag(du[:-1], 1)
     for k in range(n - 1):
@@ -205,7 +208,9 @@ def _solve(dl: Any, d: Any, du: Any, b: Any, perturb: bool) -> np.ndarray:
     if perturb:
         info = np.finfo(a.dtype)
         least = max(info.eps * np.max(np.abs(np.triu(a))), info.tiny)
-        pivots = np.where(np.abs(pivots) < least, np.where(pivots.real < 0, -least, least), pivots)
+        pivots = np.where(
+            np.abs(pivots) < least, np.where(np.real(pivots) < 0, -least, least), pivots
+        )
     elif not pivots.all():
         raise np.linalg.LinAlgError
     for k in reversed(range(n)):
