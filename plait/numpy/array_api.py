@@ -27,7 +27,7 @@ _WIDE = ("int64", "uint64", "float64", "complex128")
 
 
 class NamespaceInfo:
-    """Answers of `plait.numpy.__array_namespace_info__()`; source: the standard, version 2024.12."""
+    """Answers of `plait.numpy.__array_namespace_info__()`. Source: the standard, 2024.12."""
 
     def capabilities(self) -> dict[str, Any]:
         """Boolean masks index outside of jit; shapes that depend on values exist only there."""
