@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -172,6 +173,12 @@ def test_switches_come_from_the_environment_as_in_jax():
     assert printed(program, JAX_ENABLE_X64="1", PLAIT_ENABLE_X64="0") == ["int32 2 None"]
     wrong = python("-c", textwrap.dedent(program), code=1, **{**given, "JAX_NUM_CPU_DEVICES": "x"})
     assert "JAX_NUM_CPU_DEVICES has a value that cannot be read" in wrong.stderr
+
+
+def test_the_page_is_true():
+    text = (ROOT / "docs" / "as_jax.md").read_text(encoding="utf-8")
+    program, shown = re.search(r"```python\n(.*?)```\n```\n(.*?)```", text, re.S).groups()
+    assert printed(program) == shown.splitlines()
 
 
 # --- libraries

@@ -185,6 +185,7 @@ def test_the_rules_of_plaits_own_ops_in_jaxs_form():
     sin_p, dot_p = primitives.sin_p, primitives.dot_general_p
     assert sin_p in ad.primitive_jvps and primitives.jit_p.name == "jit"
     y, t = ad.primitive_jvps[sin_p]([X], [Y])
+    np.testing.assert_allclose(y, np.sin(X), rtol=1e-6)
     np.testing.assert_allclose(t, np.cos(X), rtol=1e-6)
     _, t = ad.primitive_jvps[sin_p]([X], [ad.Zero.from_primal_value(X)])
     assert type(t) is ad.Zero and t.aval == jax.typeof(X)

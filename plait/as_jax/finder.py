@@ -22,7 +22,18 @@ _SHIMS = "plait.as_jax.jax"
 # What stands in plait's folders and is not promised to anyone. Of `core` and `ops` the names are
 # that their packages list.
 _INTERNAL = frozenset(
-    ("as_jax", "config", "core", "hlo", "interpreters", "ops", "regions", "runtime", "testing", "transforms")
+    (
+        "as_jax",
+        "config",
+        "core",
+        "hlo",
+        "interpreters",
+        "ops",
+        "regions",
+        "runtime",
+        "testing",
+        "transforms",
+    )
 )
 _LISTED = frozenset(("plait.core", "plait.ops"))
 
