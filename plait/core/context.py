@@ -21,6 +21,8 @@ class _Context(threading.local):
     # Class attributes are what a new thread starts with; runtime/eager.py sets the base.
     interpreter: Interpreter = None  # pyright: ignore[reportAssignmentType] (set at import)
     axes: tuple[tuple[Any, int], ...] = ()
+    # Whether one of them is spread over devices.
+    in_map: bool = False
     source: Source | None = None
 
 
@@ -46,12 +48,13 @@ def running(interpreter: Interpreter) -> Iterator[None]:
 @contextlib.contextmanager
 def outside() -> Iterator[None]:
     """Leave all transformations in the block: the base interpreter runs, no axis is in scope."""
-    before = context.interpreter, context.axes, context.source
+    before = context.interpreter, context.axes, context.source, context.in_map
     context.interpreter, context.axes, context.source = _Context.interpreter, (), None
+    context.in_map = False
     try:
         yield
     finally:
-        context.interpreter, context.axes, context.source = before
+        context.interpreter, context.axes, context.source, context.in_map = before
 
 
 def ensure_compile_time_eval() -> contextlib.AbstractContextManager[None]:
@@ -59,7 +62,6 @@ def ensure_compile_time_eval() -> contextlib.AbstractContextManager[None]:
 
     What it computes with must be known then: traced values are refused (UnexpectedTracerError).
 
-    >>> import plait, plait.numpy as jnp
     >>> @plait.jit
     ... def f(x):
     ...     with plait.ensure_compile_time_eval():
@@ -72,14 +74,17 @@ def ensure_compile_time_eval() -> contextlib.AbstractContextManager[None]:
 
 
 @contextlib.contextmanager
-def named_axes(*axes: tuple[Any, int]) -> Iterator[None]:
-    """Put (name, size) axes in scope inside the block, innermost last."""
-    before = context.axes
-    context.axes = (*before, *axes)
+def named_axes(*axes: tuple[Any, int], mapped: bool = False) -> Iterator[None]:
+    """Put (name, size) axes in scope inside the block, innermost last; mapped: they are spread over
+    devices.
+    """
+    before = context.axes, context.in_map
+    context.axes = (*before[0], *axes)
+    context.in_map = mapped or before[1]
     try:
         yield
     finally:
-        context.axes = before
+        context.axes, context.in_map = before
 
 
 def axis_size(name: Any) -> int:
@@ -96,5 +101,9 @@ def axis_size(name: Any) -> int:
 
 
 def bound_axis_names() -> tuple[Any, ...]:
-    """The names of the mapped axes that collectives may use here, outermost first."""
+    """The names of the mapped axes that collectives may use here, outermost first.
+
+    >>> plait.pmap(lambda x: x * len(lax.bound_axis_names()), axis_name="i")(np.ones(2))
+    Array([1., 1.], dtype=float32)
+    """
     return tuple(dict.fromkeys(name for name, _ in context.axes))

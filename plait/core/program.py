@@ -14,7 +14,7 @@ import numpy as np
 from plait.core.context import context
 from plait.core.primitive import Primitive
 from plait.core.source import Source
-from plait.core.types import ArrayType
+from plait.core.types import ArrayType, type_of
 
 
 @final
@@ -34,12 +34,17 @@ class Var:
 
 @final
 class Literal:
-    """A scalar written into the Program."""
+    """A scalar written into the Program: `value`, of the type's dtype, and `operand`, which is as
+    weak as the type: what an interpreter hands to ops.
+    """
 
-    __slots__ = ("type", "value")
+    __slots__ = ("operand", "type", "value")
 
     def __init__(self, value: np.ndarray | np.generic, type: ArrayType):
         self.value, self.type = value, type
+        self.operand: Any = value
+        if type.weak_type and type_of(python := value.item()) is type:
+            self.operand = python
 
     aval = property(lambda self: self.type)
     val = property(lambda self: self.value)
@@ -175,7 +180,7 @@ def run_program(program: Program, *args: Any) -> tuple[Any, ...]:
     last_use = program.derived("last_use", lambda: _last_uses(program))
     try:
         for index, eqn in enumerate(program.equations):
-            xs = [env[a] if type(a) is Var else a.value for a in eqn.inputs]
+            xs = [env[a] if type(a) is Var else a.operand for a in eqn.inputs]
             context.source = eqn.source
             ys = process(eqn.op, xs, eqn.params)
             if eqn.op.multiple_results:
@@ -185,7 +190,7 @@ def run_program(program: Program, *args: Any) -> tuple[Any, ...]:
             for var in last_use.get(index, ()):
                 # Free what is not needed any more: run eagerly, a program would keep all values.
                 env.pop(var, None)
-        return tuple(env[a] if type(a) is Var else a.value for a in program.outputs)
+        return tuple(env[a] if type(a) is Var else a.operand for a in program.outputs)
     finally:
         context.source = before
 
@@ -193,7 +198,6 @@ def run_program(program: Program, *args: Any) -> tuple[Any, ...]:
 def eval_jaxpr(jaxpr: Program, consts: Sequence[Any], *args: Any) -> list[Any]:
     """The results of a Program for the values it captured and its arguments.
 
-    >>> import plait
     >>> closed = plait.make_jaxpr(lambda x: x * 2.0)(1.0)
     >>> plait.core.eval_jaxpr(closed.jaxpr, closed.consts, 3.0)
     [Array(6., dtype=float32)]

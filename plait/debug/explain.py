@@ -17,7 +17,7 @@ from plait.regions.spmd import fuse, pmap_p
 from plait.runtime.array import Array, as_array
 from plait.runtime.compile import Compiled
 from plait.runtime.partition import choose_grid, lay_out
-from plait.runtime.placement import Lanes, OnDevice, Placement, Shown, placement_of
+from plait.runtime.placement import OnDevice, Placement, Shown, placement_of
 from plait.transforms.arguments import check_callable
 from plait.transforms.calls import JitFunction
 from plait.transforms.inspect import Lowered
@@ -36,7 +36,6 @@ def explain(f: Callable[..., Any]) -> Callable[..., Report]:
 
     Raises: as compiling f would.
 
-    >>> import plait, plait.numpy as jnp
     >>> page = plait.debug.explain(plait.jit(lambda x: x * 2.0))(jnp.ones(3))
     >>> print(str(page).splitlines()[3])
       form  one program on cpu:0
@@ -147,7 +146,7 @@ class _Page:
             shape = list(t.shape)
             shape[axis] //= min(shape[axis], len(self.function.devices()))
             words = f"mapped along axis {axis}"
-            if isinstance(p, Lanes) and not p.stacked:
+            if isinstance(p, Shown) and axis in p.once:
                 words += "; equal in all lanes, stored once"
             parts.append((str(t.with_shape(shape)), words))
         return parts
@@ -221,9 +220,9 @@ def _held(type: ArrayType, placement: Placement | None) -> tuple[str, str]:
     part = type.with_shape(shape)
     count = len({str(where) for _, where in placement.parts(type)})
     words = f"split into {count} parts" if count > 1 else "a copy on each device"
-    if isinstance(placement, Lanes) and not placement.stacked:
+    if isinstance(placement, Shown) and placement.once:
         words = "equal in all lanes: stored once"
-    elif isinstance(placement, Lanes | Shown):
+    elif isinstance(placement, Shown):
         words += ", in one buffer"
     return str(part), words
 

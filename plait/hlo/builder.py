@@ -506,7 +506,10 @@ class Builder:
         return ids.transpose([*rest, *where]).reshape(-1, total).tolist()
 
     def _groups(self, groups: Sequence[Sequence[int]]) -> str:
-        return f"replica_groups = {dense_i64(groups)}, channel_handle = {self.channel()}"
+        # Groups of different sizes are filled up with -1.
+        width = max(map(len, groups))
+        rows = [[*row, *[-1] * (width - len(row))] for row in groups]
+        return f"replica_groups = {dense_i64(rows)}, channel_handle = {self.channel()}"
 
     def all_reduce(
         self,

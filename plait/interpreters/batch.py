@@ -135,7 +135,7 @@ def batch(
         axes = () if frame.name is None else ((frame.name, frame.size),)
         if frame.outer is not None:
             axes = ((frame.name, frame.size * frame.outer[1]),)
-        with running(interpreter), named_axes(*axes):
+        with running(interpreter), named_axes(*axes, mapped=frame.devices is not None):
             xs = [interpreter.wrap(x, m) for x, m in zip(args, mapped, strict=True)]
             pairs = [interpreter.unwrap(y) for y in function(*xs)]
     finally:

@@ -27,7 +27,7 @@ def backward(program: Program, args: Sequence[Any], cts: Sequence[Any]) -> list[
         return type(atom) is not Var or atom in values
 
     def value(atom: Any) -> Any:
-        return values[atom] if type(atom) is Var else atom.value
+        return values[atom] if type(atom) is Var else atom.operand
 
     before = context.source
     process = context.interpreter.process

@@ -36,8 +36,13 @@ def sizes_of(names: Sequence[Any], op: str) -> tuple[int, ...]:
         raise
 
 
-def groups_of(groups: Any, names: Sequence[Any], size: int, op: str) -> Groups | None:
-    """axis_index_groups, checked; None where all positions are one group in order."""
+def groups_of(
+    groups: Any, names: Sequence[Any], size: int, op: str, *, even: bool = True
+) -> Groups | None:
+    """axis_index_groups, checked; None where all positions are one group in order.
+
+    even: whether the shape of the result depends on the size of a group, so that all have one.
+    """
     if groups is None:
         return None
     if len(names) != 1:
@@ -57,19 +62,26 @@ def groups_of(groups: Any, names: Sequence[Any], size: int, op: str) -> Groups |
             axis_index_groups=[list(r) for r in rows],
             where=user_line(),
         )
-    if len({len(row) for row in rows}) != 1:
+    rows = tuple(row for row in rows if row)
+    if even and not is_even(rows):
         raise ArgumentError(
-            "the groups have different sizes",
+            "the groups have different sizes, and so would the results",
             op=op,
             axis_index_groups=[list(r) for r in rows],
             where=user_line(),
+            fix="give all groups one size; reductions (psum, pmean, pmax, pmin) take any",
         )
     return None if rows == (tuple(range(size)),) else rows
 
 
 def members(axis_size: int, groups: Groups | None) -> int:
-    """How many positions communicate with each other."""
+    """How many positions communicate with each other, in groups of one size."""
     return axis_size if groups is None else len(groups[0])
+
+
+def is_even(groups: Groups | None) -> bool:
+    """Whether all groups have one size."""
+    return groups is None or len({len(row) for row in groups}) == 1
 
 
 def quoted(names: Sequence[Any]) -> str:

@@ -19,8 +19,8 @@ from plait.core.primitive import Linear, register
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, OutOfRangeError, PlaitError
 from plait.ops.arithmetic import convert_element_type, div, mul
-from plait.ops.axes import reduce_sum
-from plait.ops.axis_names import groups_of, members, names_of, sizes_of, user_line
+from plait.ops.axes import broadcast_in_dim, reduce_sum
+from plait.ops.axis_names import groups_of, is_even, members, names_of, sizes_of, user_line
 from plait.ops.collective_exchange import (
     Collective,
     all_gather,
@@ -36,6 +36,7 @@ from plait.ops.collective_exchange import (
     widened,
 )
 from plait.ops.compare import eq
+from plait.ops.dynamic_slice import dynamic_index_in_dim
 from plait.ops.reduce import reduce_max_p, reduce_min_p
 from plait.ops.slices import index_in_dim
 
@@ -57,9 +58,11 @@ class _Reduction(Collective):
         return y, False
 
     def variance(self, varying, params, analyse):
-        if params["groups"] is not None:
-            return varying[0]
-        return varying[0] - frozenset(params["axis_name"])
+        names = frozenset(params["axis_name"])
+        if params["groups"] is None:
+            return varying[0] - names
+        # In groups of different sizes even the sums of equal values differ.
+        return varying[0] if is_even(params["groups"]) else varying[0] | names
 
 
 class PSum(_Reduction, Linear):
@@ -91,7 +94,7 @@ class PSum(_Reduction, Linear):
 
     def lower(self, b, x, *, axis_name, axis_size, groups):
         rows = mesh_groups(b, self.name, axis_name, groups)
-        if len(rows[0]) == 1:
+        if max(map(len, rows)) == 1:
             return x
         wide = b.convert(x, dtypes.float32) if is_narrow(x.dtype) else x
         return b.convert(b.all_reduce(wide, rows, b.add), x.dtype)
@@ -124,14 +127,33 @@ class _Extreme(_Reduction):
 
     def lower(self, b, x, *, axis_name, axis_size, groups):
         rows = mesh_groups(b, self.name, axis_name, groups)
-        if len(rows[0]) == 1:
+        if max(map(len, rows)) == 1:
             return x
         if x.dtype in dtypes.COMPLEX:
-            every = b.all_gather(b.reshape(x, (1, *x.shape)), rows, 0)
-            return self.local.lower(b, every, axes=(0,))
+            return self._of_all(b, x, rows)
         if x.dtype in dtypes.FLOAT and b.platform != "tpu":
             return self._on_keys(b, x, rows)
         return b.all_reduce(x, rows, lambda p, q: b.binary(self.hlo, p, q))
+
+    def _of_all(self, b: Any, x: Any, rows: Any) -> Any:
+        """The extreme of what all members of a group send. Of groups of different sizes all devices
+        send to all, and each looks at its own group.
+        """
+        x = b.reshape(x, (1, *x.shape))
+        width, count = max(map(len, rows)), sum(map(len, rows))
+        if width * len(rows) == count:
+            return self.local.lower(b, b.all_gather(x, rows, 0), axes=(0,))
+        table = np.zeros((count, width), np.int32)
+        for row in rows:
+            table[row] = np.resize(row, width)  # some twice: that changes no extreme
+        every = b.all_gather(x, [list(range(count))], 0)
+        zero, here = b.constant(np.int32(0)), b.convert(b.partition_id(), dtypes.int32)
+        parts = []
+        for k in range(width):
+            member = b.dynamic_slice(b.constant(table[:, k].copy()), [here], (1,))
+            starts = [b.reshape(member, ()), *[zero] * (every.ndim - 1)]
+            parts.append(b.dynamic_slice(every, starts, x.shape))
+        return self.local.lower(b, b.concatenate(parts, 0), axes=(0,))
 
     def _on_keys(self, b: Any, x: Any, rows: Any) -> Any:
         """The extreme of floats as that of integers in the same order, NaN beyond all others: the
@@ -182,8 +204,18 @@ def _scope(axis_name: Any, axis_index_groups: Any, op: str) -> dict[str, Any]:
     """The parameters of a reduction over the named axes."""
     names = names_of(axis_name, op)
     size = math.prod(sizes_of(names, op))
-    groups = groups_of(axis_index_groups, names, size, op)
+    groups = groups_of(axis_index_groups, names, size, op, even=False)
     return {"axis_name": names, "axis_size": size, "groups": groups}
+
+
+def _members(scope: dict[str, Any]) -> Any:
+    """How many positions communicate with this one: an int, if it is the same for all."""
+    groups = scope["groups"]
+    if is_even(groups):
+        return members(scope["axis_size"], groups)
+    sizes = {p: len(row) for row in groups for p in row}
+    table = np.array([sizes[p] for p in sorted(sizes)], np.int32)
+    return dynamic_index_in_dim(table, axis_index(scope["axis_name"]), keepdims=False)
 
 
 def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
@@ -191,7 +223,8 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
     x may be a tree. Booleans are summed as int32, half precision in float32. A Python number gives
     a Python number: psum(1, "i") is the size of the axis, known while tracing.
-    axis_index_groups: lists of positions that sum among themselves only.
+    axis_index_groups: lists of positions that sum among themselves only; if their sizes differ, the
+    sum of a Python number is an array.
     Derivative: linear; the transpose is psum, so that inside a map grad is the derivative of the
     sum of all positions' results with respect to this position's argument.
     Raises: AxisNameError if no vmap or pmap binds a name; ArgumentError for groups that do not fit.
@@ -200,7 +233,7 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Array([0.25, 0.75], dtype=float32)
     """
     scope = _scope(axis_name, axis_index_groups, "psum")
-    n = members(scope["axis_size"], scope["groups"])
+    n = _members(scope)
 
     def add_up(x: Any) -> Any:
         if type(x) in _PYTHON_NUMBERS:
@@ -228,7 +261,14 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
     Array([-1.,  1.], dtype=float32)
     """
     scope = _scope(axis_name, axis_index_groups, "pmean")
-    n = members(scope["axis_size"], scope["groups"])
+    n = _members(scope)
+
+    def over(total: Any) -> Any:
+        dtype = type_of(total).dtype
+        if isinstance(n, int):
+            return div(total, np.asarray(n).astype(dtype))
+        shape = type_of(total).shape
+        return div(total, broadcast_in_dim(convert_element_type(n, dtype), shape, ()))
 
     def average(x: Any) -> Any:
         if type(x) in _PYTHON_NUMBERS:
@@ -239,12 +279,10 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
             dtype = dtypes.float64 if wide else dtypes.float32
             x = counted(x)
             total = psum_p.bind(x, **scope) if scope["axis_name"] else x
-            total = convert_element_type(total, dtype)
-            return div(total, np.asarray(n, dtype))
+            return over(convert_element_type(total, dtype))
         if not scope["axis_name"]:
             return x
-        total = psum_p.bind(widened(x), **scope)
-        return like(div(total, np.asarray(n).astype(type_of(total).dtype)), x)
+        return like(over(psum_p.bind(widened(x), **scope)), x)
 
     return tree.map(average, x)
 

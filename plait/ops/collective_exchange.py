@@ -42,6 +42,7 @@ from plait.ops.axes import (
 from plait.ops.axis_names import (
     Groups,
     groups_of,
+    is_even,
     members,
     names_of,
     quoted,
@@ -205,6 +206,8 @@ class Collective(Primitive):
     def grouped(self, x: Any, is_mapped: bool, params: dict[str, Any]) -> tuple[Any, bool]:
         """The same where groups of lanes communicate."""
         groups, axis = params["groups"], params.get("axis", 0)
+        if not is_even(groups):
+            return self.uneven(x, is_mapped, groups)
         each, total = len(groups[0]), params["axis_size"]
         place = {p: (k, g) for g, row in enumerate(groups) for k, p in enumerate(row)}
         if not is_mapped:
@@ -222,6 +225,16 @@ class Collective(Primitive):
         y = reshape(y, (total, *type_of(y).shape[2:]))
         order = [k * len(groups) + g for k, g in (place[p] for p in range(total))]
         return take_rows(y, order), True
+
+    def uneven(self, x: Any, is_mapped: bool, groups: Groups) -> tuple[Any, bool]:
+        """The same for a reduction in groups of different sizes."""
+        results = []
+        for row in groups:
+            rows = take_rows(x, row) if is_mapped else x
+            y, _ = self.lanes(rows, is_mapped, len(row), 0)
+            results.append(expand_dims(y, (0,)))
+        home = {p: g for g, row in enumerate(groups) for p in row}
+        return take_rows(concatenate(results, 0), [home[p] for p in sorted(home)]), True
 
     def variance(self, varying, params, analyse):
         return varying[0] | frozenset(params["axis_name"])

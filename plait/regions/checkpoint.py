@@ -323,7 +323,7 @@ def _run_inline(program: Program, xs: Sequence[Any]) -> Sequence[Any]:
     env: dict[Var, Any] = dict(zip(program.inputs, xs, strict=True))
 
     def value(atom: Atom) -> Any:
-        return env[atom] if isinstance(atom, Var) else atom.value
+        return env[atom] if isinstance(atom, Var) else atom.operand
 
     for eqn in program.equations:
         operands = [value(a) for a in eqn.inputs]
@@ -355,6 +355,10 @@ def checkpoint(
     merging the two computations; right inside of scan, where it cannot. static_argnums: arguments
     that are Python values, hashable. `concrete` has no effect.
     Raises: ArgumentTypeError, ArgumentError.
+
+    >>> layer = plait.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
+    >>> plait.grad(layer)(0.0)
+    Array(1., dtype=float32, weak_type=True)
     """
     op = "checkpoint"
     check_function(fun, op, "the first argument")

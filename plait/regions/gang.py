@@ -21,6 +21,7 @@ from plait.core.types import ArrayType
 from plait.hlo.builder import Builder, DeviceAxis, Value, is_free
 from plait.hlo.module import lower_program
 from plait.interpreters.batch import Frame, batch_program
+from plait.runtime.tiling import nest_grid
 
 
 class Plan(NamedTuple):
@@ -32,19 +33,12 @@ class Plan(NamedTuple):
 
 
 def choose_grid(program: Program, count: int) -> tuple[int, ...]:
-    """Sizes of the mesh axes for a Program on `count` devices; their product is at most count.
-
-    The nest of pmaps with the most levels decides; each level takes as many devices as it has rows,
-    or as divide its rows evenly.
+    """Sizes of the mesh axes for a Program on `count` devices: those of the nest of pmaps that
+    takes the most.
     """
     best: tuple[int, ...] = ()
     for sizes in _nests(program):
-        left, grid = count, []
-        for n in sizes:
-            each = n if n <= left else max(k for k in range(1, left + 1) if n % k == 0)
-            grid.append(each)
-            left //= each
-        best = max(best, tuple(grid), key=lambda g: (math.prod(g), len(g)))
+        best = max(best, nest_grid(sizes, count), key=lambda g: (math.prod(g), len(g)))
     return best
 
 
@@ -60,18 +54,17 @@ def _nests(program: Program) -> list[tuple[int, ...]]:
     return found
 
 
-def plan(b: Builder, params: dict[str, Any]) -> Plan | None:
-    """Where a pmap goes on the builder's mesh, or None if its lanes are all computed everywhere.
-
-    It takes the first free mesh axes, as many as its rows divide over.
+def plan(b: Builder, params: dict[str, Any]) -> tuple[Program, list[Level]] | None:
+    """Where a pmap goes on the builder's mesh, as `nest` says it, or None if its lanes are all
+    computed everywhere.
     """
-    if params["form"] == "fused":
-        return None
-    return place_rows(b.mesh, params["axis_size"])
+    return nest(b.mesh, params) if params["form"] == "gang" else None
 
 
-def place_rows(mesh: Sequence[tuple[Any, int]], n: int) -> Plan | None:
-    """The plan for n rows on a mesh."""
+def place_rows(mesh: Sequence[tuple[Any, int]], n: int) -> Plan:
+    """The plan for n rows on a mesh: they take the first free mesh axes, as many as they divide
+    over; if that is none, all rows are lanes.
+    """
     positions: list[int] = []
     size = 1
     for k, (name, extent) in enumerate(mesh):
@@ -81,7 +74,7 @@ def place_rows(mesh: Sequence[tuple[Any, int]], n: int) -> Plan | None:
             break
         positions.append(k)
         size *= extent
-    return Plan(tuple(positions), size, n // size) if size > 1 else None
+    return Plan(tuple(positions), size, n // size)
 
 
 def free_mesh(grid: Sequence[int]) -> tuple[tuple[Any, int], ...]:
@@ -110,81 +103,80 @@ class Level(NamedTuple):
     out_mapped: tuple[bool, ...]
 
 
-def lower(b: Builder, how: Plan, xs: Sequence[Value], **params: Any) -> Sequence[Value]:
-    """The pmap on the mesh; a manual computation, unless one is open already.
-
-    A pmap whose body is nothing but another pmap is lowered together with it, so that the operands
-    are split over the mesh axes of both.
-    """
+def lower(
+    b: Builder, program: Program, levels: Sequence[Level], xs: Sequence[Value]
+) -> Sequence[Value]:
+    """A nest of pmaps on the mesh; a manual computation, unless one is open already."""
     outer_mesh = b.mesh
-    manual = all(is_free(name) for name, _size in outer_mesh)
-    program, levels = nest(b.mesh, how, params, manual)
     mesh = list(outer_mesh)
-    for level in levels:
-        plan, name = level.plan, level.axis_name
+    frames = []
+    for plan, name, *_ in levels:
         # The body's own axis hides an outer one of the same name.
         mesh = [(DeviceAxis(f"outer {n}") if n == name else n, size) for n, size in mesh]
-        here: Any = name
+        devices: Any = name
+        frame = None
         if plan.lanes > 1:
-            here = DeviceAxis(f"devices of {name}")
-            frame = Frame(name, plan.lanes, (here, plan.size), devices=())
-            program, _ = batch_program(program, frame, level.in_mapped, level.out_mapped)
+            devices = DeviceAxis(f"devices of {name}")
+            outer = (devices, plan.size) if plan.positions else None
+            frame = Frame(name, plan.lanes, outer, devices=())
+        frames.append(frame)
         for k in plan.positions:
-            mesh[k] = (here, mesh[k][1])
-    last = levels[-1].plan.lanes > 1
+            mesh[k] = (devices, mesh[k][1])
+    for level, frame in zip(reversed(levels), reversed(frames), strict=True):
+        if frame is not None:
+            program, _ = batch_program(program, frame, level.in_mapped, level.out_mapped)
     in_levels = list(zip(*(level.in_mapped for level in levels), strict=True))
     out_levels = list(zip(*(level.out_mapped for level in levels), strict=True))
-
-    def rows(flags: Sequence[bool]) -> int:
-        """How many leading axes of size 1 a block has: one a level without lanes."""
-        return sum(flags) - (last and flags[-1])
+    inputs = [v.type.shape for v in program.inputs]
 
     def body(*blocks: Value) -> Sequence[Value]:
-        given = [
-            b.reshape(x, x.shape[rows(flags) :]) for x, flags in zip(blocks, in_levels, strict=True)
-        ]
+        # A block has one axis a level, of size 1 where there are no lanes.
+        given = [b.reshape(x, shape) for x, shape in zip(blocks, inputs, strict=True)]
         b.mesh = tuple(mesh)
         try:
             ys = lower_program(b, program, given)
         finally:
             b.mesh = outer_mesh
-        return [
-            b.reshape(y, (1,) * rows(flags) + y.shape)
-            for y, flags in zip(ys, out_levels, strict=True)
-        ]
+        out = []
+        for y, flags in zip(ys, out_levels, strict=True):
+            lanes = [level.plan.lanes for level, m in zip(levels, flags, strict=True) if m]
+            own = y.shape[sum(n > 1 for n in lanes) :]
+            out.append(b.reshape(y, (*lanes, *own)))
+        return out
 
-    if not manual:
-        return _nested(b, how, xs, body, levels[0].in_mapped, levels[0].out_mapped)
-
+    if not all(is_free(name) for name, _size in outer_mesh):
+        (level,) = levels
+        return _nested(b, level.plan, xs, body, level.in_mapped, level.out_mapped)
     in_dims = [split_dims(levels, f) for f in in_levels]
     out_dims = [split_dims(levels, f) for f in out_levels]
     return _manual(b, xs, body, in_dims, out_dims)
 
 
 def nest(
-    mesh: Sequence[tuple[Any, int]], how: Plan, params: dict[str, Any], manual: bool = True
-) -> tuple[Program, list[Level]]:
-    """(the innermost body, the pmaps around it that are lowered together).
+    mesh: Sequence[tuple[Any, int]], params: dict[str, Any]
+) -> tuple[Program, list[Level]] | None:
+    """(the innermost body, the pmaps around it that are lowered together); None if the mesh has no
+    place for any of them.
 
-    manual: whether the outermost becomes a manual computation, so that others may join it.
+    A pmap whose body is nothing but another pmap is lowered together with it, so that the operands
+    are split over the mesh axes of both; but not inside a manual computation.
     """
-    levels = []
+    levels: list[Level] = []
     mesh = list(mesh)
+    manual = all(is_free(name) for name, _size in mesh)
     while True:
         program = params["program"]
+        how = place_rows(mesh, params["axis_size"])
         levels.append(Level(how, params["axis_name"], params["in_mapped"], params["out_mapped"]))
         for k in how.positions:
             mesh[k] = (params["axis_name"], mesh[k][1])
-        if not manual or how.lanes > 1 or len(program.equations) != 1:
-            return program, levels
-        (eqn,) = program.equations
-        same = tuple(eqn.inputs) == program.inputs and tuple(eqn.outputs) == program.outputs
-        if eqn.op.name != "pmap" or eqn.params["form"] == "fused" or not same:
-            return program, levels
-        inner = place_rows(mesh, eqn.params["axis_size"])
-        if inner is None:
-            return program, levels
-        how, params = inner, eqn.params
+        eqn = program.equations[0] if manual and len(program.equations) == 1 else None
+        if eqn is None or eqn.op.name != "pmap" or eqn.params["form"] == "fused":
+            break
+        if tuple(eqn.inputs) != program.inputs or tuple(eqn.outputs) != program.outputs:
+            break
+        params = eqn.params
+    return (program, levels) if any(level.plan.positions for level in levels) else None
 
 
 def split_dims(levels: Sequence[Level], flags: Sequence[bool]) -> list[tuple[int, ...]]:

@@ -17,7 +17,7 @@ from typing import Any
 
 from plait.core.context import context, named_axes, running
 from plait.core.primitive import LinearOperand, register
-from plait.core.program import Atom, Equation, Program, Var, run_program
+from plait.core.program import Atom, Equation, Program, Var
 from plait.core.stage import stage
 from plait.errors import ShapeError
 from plait.hlo.module import call_program
@@ -32,7 +32,7 @@ from plait.ops.axes import broadcast_in_dim_p, move_axis
 from plait.ops.collective import psum_p
 from plait.regions import gang
 from plait.regions.region import Region, merge, partition, program_uses_axis
-from plait.runtime.placement import Lanes, OnDevice, Placement, fused_on
+from plait.runtime.placement import fused_on
 
 
 class Pmap(Region):
@@ -64,7 +64,7 @@ class Pmap(Region):
 
     def jvp(self, xs, ts, *, program, in_mapped, out_mapped, **rest):
         nonzero = tuple(t is not None for t in ts)
-        with named_axes((rest["axis_name"], rest["axis_size"])):
+        with named_axes((rest["axis_name"], rest["axis_size"]), mapped=True):
             derived, out_nonzero = jvp_program(program, nonzero)
         given = [t for t in ts if t is not None]
         t_in = tuple(m for m, nz in zip(in_mapped, nonzero, strict=True) if nz)
@@ -85,7 +85,7 @@ class Pmap(Region):
         program, in_mapped, out_mapped = (
             rest.pop(k) for k in ("program", "in_mapped", "out_mapped")
         )
-        with named_axes((rest["axis_name"], rest["axis_size"])):
+        with named_axes((rest["axis_name"], rest["axis_size"]), mapped=True):
             cut = split_forwarding(program, tuple(linear))
         tangents, known = partition(linear, xs)
         t_mapped, k_mapped = partition(linear, in_mapped)
@@ -165,7 +165,7 @@ class Pmap(Region):
                 ]
 
             types = [v.type for v in (*known_vars, *ct_vars)]
-            with named_axes((name, size)):
+            with named_axes((name, size), mapped=True):
                 made = stage_closed(run, types, name=f"transpose_{program.name}")
             return made, tuple(marks)
 
@@ -176,7 +176,7 @@ class Pmap(Region):
         name = rest["axis_name"]
         # The body's own axis hides an outer one of the same name.
         inner = frame.renamed(_Hidden()) if frame.name == name else frame
-        with named_axes((name, rest["axis_size"])):
+        with named_axes((name, rest["axis_size"]), mapped=True):
             batched, out_batched = batch_program(program, inner, tuple(mapped))
         # Operands arrive as [batch, axis, ...]; the op wants its axis first.
         xs = [
@@ -195,17 +195,10 @@ class Pmap(Region):
         if how is None:
             # In a program of several devices its lanes all run on whichever device it is.
             return call_program(b, lanes_of(params, () if b.mesh else params["devices"]), xs)
-        return gang.lower(b, how, xs, **params)
+        return gang.lower(b, *how, xs)
 
     def variance(self, varying, params, analyse):
         return analyse(params["program"], varying, binds=(params["axis_name"],))
-
-    def placements(self, *, axis_size, out_mapped, devices, form, **_) -> list[Placement | None]:
-        """Where the results are shown to lie, if they were computed on one device."""
-        used = tuple(devices[: min(axis_size, len(devices))])
-        if form == "gang" and len(devices) == 1:
-            return [OnDevice(devices[0])] * len(out_mapped)
-        return [Lanes(used) if m else None for m in out_mapped]
 
 
 def form_on(devices: Sequence[Any]) -> str:
@@ -242,7 +235,7 @@ def fuse(program: Program) -> Program:
         return program
 
     def fused(*args: Any) -> Sequence[Any]:
-        return _Fuser(program).run(args)
+        return _Fuser(program, {}).run(args)
 
     result, captured = stage(fused, program.in_types, name=program.name, names=program.names or ())
     assert not captured
@@ -252,16 +245,17 @@ def fuse(program: Program) -> Program:
 class _Fuser:
     """Runs a Program, keeping track of which values are one value repeated along axis 0."""
 
-    def __init__(self, program: Program):
+    def __init__(self, program: Program, once: dict[int, tuple[Any, Any]]):
         self.program = program
-        self.once: dict[Var, Any] = {}
+        # By the identity of a repeated value: the value, and what it repeats.
+        self.once = once
 
     def run(self, args: Sequence[Any]) -> Sequence[Any]:
         program = self.program
         env: dict[Var, Any] = dict(zip(program.inputs, args, strict=True))
 
         def value(atom: Atom) -> Any:
-            return env[atom] if type(atom) is Var else atom.value
+            return env[atom] if type(atom) is Var else atom.operand
 
         for eqn in program.equations:
             xs = [value(a) for a in eqn.inputs]
@@ -270,7 +264,7 @@ class _Fuser:
             else:
                 ys = run_equation(eqn, xs)
                 if eqn.op is broadcast_in_dim_p and _repeats(eqn):
-                    self.once[eqn.outputs[0]] = xs[0]
+                    self.once[id(ys[0])] = ys[0], xs[0]
             env.update(zip(eqn.outputs, ys, strict=True))
         return [value(a) for a in program.outputs]
 
@@ -278,21 +272,20 @@ class _Fuser:
         params = eqn.params
         program, size = params["program"], params["axis_size"]
         in_mapped = list(params["in_mapped"])
-        for k, atom in enumerate(eqn.inputs):
-            if in_mapped[k] and type(atom) is Var and atom in self.once:
-                xs[k], in_mapped[k] = self.once[atom], False
+        for k, x in enumerate(xs):
+            if in_mapped[k] and id(x) in self.once:
+                (_, xs[k]), in_mapped[k] = self.once[id(x)], False
         frame = Frame(params["axis_name"], size, devices=params["devices"])
         batched, mapped = batch_program(program, frame, tuple(in_mapped))
-        ys = run_program(batched, *xs)
+        ys = _Fuser(batched, self.once).run(xs)  # there may be maps inside
         out = []
         for y, var, is_mapped, want in zip(
             ys, eqn.outputs, mapped, params["out_mapped"], strict=True
         ):
             if want and not is_mapped:
-                self.once[var] = y
-                y = broadcast_in_dim_p.bind(
-                    y, shape=var.type.shape, dims=tuple(range(1, var.type.ndim))
-                )
+                one, dims = y, tuple(range(1, var.type.ndim))
+                y = broadcast_in_dim_p.bind(one, shape=var.type.shape, dims=dims)
+                self.once[id(y)] = y, one
             out.append(y)
         return out
 

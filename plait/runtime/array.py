@@ -16,7 +16,7 @@ from plait.core.interpreter import Tracer, leaked
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError, DonatedError
 from plait.runtime import client, xla
-from plait.runtime.placement import Lanes, OnDevice, Placed, Placement, Sharded, signature
+from plait.runtime.placement import OnDevice, Placed, Placement, Sharded, Shown, signature
 
 
 class Taken:
@@ -40,6 +40,10 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
 
     Made by plait's functions (`plait.numpy.array`, `device_put`, results of computations), not by
     calling the class. Computation is asynchronous: reading the value waits for it.
+
+    >>> x = jnp.array([1.0, 2.0])
+    >>> isinstance(x, plait.Array), x.at[0].set(5.0)
+    (True, Array([5., 2.], dtype=float32))
     """
 
     __slots__ = ("__weakref__", "buf", "sig", "type")
@@ -164,8 +168,8 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         except xla.XlaError as error:
             problem = xla.translate_error(error)
             raise problem from problem.__cause__
-        if stored is not type_ and isinstance(placement, Lanes):
-            value = np.broadcast_to(np.expand_dims(value, placement.axis), type_.shape)
+        if stored is not type_ and isinstance(placement, Shown):
+            value = np.broadcast_to(np.expand_dims(value, placement.once), type_.shape)
         return value
 
     def static_item(self, index: Any) -> Array | None:
@@ -357,7 +361,7 @@ def _one_buffer(x: Array) -> Any:
     placement = x.placement
     if placement is None or isinstance(placement, OnDevice) or len(placement.devices) == 1:
         return x._live()
-    if isinstance(placement, Lanes) and placement.stacked:
+    if isinstance(placement, Shown) and not placement.once:
         return x._live()
     return xla.put(np.ascontiguousarray(x.host()), client.default_device(), copy=True)
 
@@ -420,9 +424,9 @@ def as_array(x: Any) -> Array:
     if type(x) is Array:
         return x
     kind = type(x)
-    # 0.0 and -0.0 are equal keys but different values; complex numbers have such parts.
-    if (kind is float and x) or kind is int or kind is bool:
-        key = (kind, x, state.key)
+    # 0.0 and -0.0 are equal, but their texts differ; complex numbers have such parts.
+    if kind is float or kind is int or kind is bool:
+        key = (kind, x or str(x), state.key)
         found = _scalars.get(key)
         if found is None:
             type_ = type_of(x)

@@ -144,7 +144,7 @@ class _Search:
         atom = program.outputs[output]
 
         def value(atom: Any) -> Any:
-            return env[atom] if type(atom) is Var else atom.value
+            return env[atom] if type(atom) is Var else atom.operand
 
         for eqn in program.equations:
             if type(atom) is not Var or atom in env:

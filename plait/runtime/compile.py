@@ -6,6 +6,7 @@ pmap keep tables keyed by signatures, the base interpreter one keyed by op.
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -14,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
+from plait import monitoring
 from plait.config import state
 from plait.core import dtypes
-from plait.core.program import Atom, Program, Var, run_program
+from plait.core.program import Program, Var, run_program
 from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DonatedError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
 from plait.interpreters.simplify import simplify
-from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p, permute_p
-from plait.ops.sharding import sharding_constraint_p
+from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p
 from plait.regions import gang
-from plait.regions.spmd import Pmap, fuse
+from plait.regions.spmd import fuse
 from plait.runtime import client, xla
 from plait.runtime.array import (
     Array,
@@ -38,9 +39,8 @@ from plait.runtime.array import (
     taken_error,
 )
 from plait.runtime.interrupt import has_loops, interruptible
-from plait.runtime.partition import Grid, choose_grid, lay_out, lone_device, spread
+from plait.runtime.partition import Grid, choose_grid, lay_out, lone_device, map_axes, show, spread
 from plait.runtime.placement import (
-    Lanes,
     OnDevice,
     Placed,
     Placement,
@@ -198,18 +198,30 @@ class Prepared:
 
     def compile(self) -> Compiled:
         """Raises: CompileError."""
-        executable = xla.compile(
-            self.text,
-            self.devices,
-            num_partitions=len(self.devices),
-            out_types=[(t.shape, dtypes.storage(t.dtype)) for t in self.program.out_types],
-            out_shardings=self.shardings,
-            callbacks=[xla.HostCallback(*c) for c in self.builder.callbacks],
-            effects=self.builder.order is not None,
-        )
+
+        def make() -> xla.Executable:
+            began = time.perf_counter()
+            executable = xla.compile(
+                self.text,
+                self.devices,
+                num_partitions=len(self.devices),
+                out_types=[(t.shape, dtypes.storage(t.dtype)) for t in self.program.out_types],
+                out_shardings=self.shardings,
+                callbacks=[xla.HostCallback(*c) for c in self.builder.callbacks],
+                effects=self.builder.order is not None,
+            )
+            seconds = time.perf_counter() - began
+            monitoring.record_event_duration_secs(
+                "/jax/core/compile/backend_compile_duration", seconds
+            )
+            return executable
+
+        # Arguments that lie elsewhere often make no difference: a step that is fed its own results
+        # is the same program.
+        key = ("executable", self.text, self.devices)
         return Compiled(
             self.program,
-            executable,
+            self.origin.derived(key, make),
             self.text,
             self.constants(),
             self.feeders,
@@ -253,12 +265,12 @@ def prepare(
     device, home = _device(placements)
     if (lone := lone_device(program)) is not None:
         device, home = lone, _home(lone)
-    shown = _map_placements(program)
-    if any(isinstance(p, Lanes | Shown) for p in shown):
+    shown = show(program, [*(as_array(x).placement for x in captured), *placements])
+    if any(shown):
         device, home = client.base_device(), None  # where their one buffer is looked for
-    shown = [home if isinstance(p, OnDevice) else p for p in shown]
+    axes = map_axes(program)
     program = simplify(fuse(_unstack_inputs(program, n, placements)))
-    program, outs = _unstack_outputs(program, shown)
+    program, outs = _unstack_outputs(program, shown, axes)
     aliases = _aliases(program, n, donated)
 
     builder = Builder(platform_name(device), devices=[device])
@@ -314,7 +326,7 @@ def _feeder(placement: Placement | None, device: xla.Device) -> Callable[[Array]
         return None if device is client.base_device() else lambda x: _feed(x, device)
     if isinstance(placement, OnDevice):
         return None if placement.devices[0] == device else lambda x: _feed(x, device)
-    if isinstance(placement, Lanes | Shown):
+    if isinstance(placement, Shown):
         # As it is stored: once, where all lanes hold one value.
         return None if device is client.base_device() else lambda x: xla.copy_to(x._live(), device)
     return lambda x: _feed(x, device)
@@ -325,27 +337,11 @@ def _feed(x: Any, device: xla.Device) -> Any:
     if type(x) is not Array:
         return xla.put(canonical_value(x, type_of(x)), device)
     buf, placement = x._live(), x.placement
-    if isinstance(placement, Sharded) or (isinstance(placement, Lanes) and not placement.stacked):
+    if isinstance(placement, Sharded) or (isinstance(placement, Shown) and placement.once):
         return xla.put(np.ascontiguousarray(x.host()), device, copy=False)
     if xla.sharding_of(buf).devices[0] == device:
         return buf
     return xla.copy_to(buf, device)
-
-
-def _map_placements(program: Program) -> list[Placement | None]:
-    """For each result, where it is shown to lie: those of a map lie on the map's devices, those of
-    a sharding constraint where it says.
-    """
-    found: dict[Atom, Placement | None] = {}
-    for eqn in program.equations:
-        if isinstance(eqn.op, Pmap):
-            found.update(zip(eqn.outputs, eqn.op.placements(**eqn.params), strict=True))
-        elif eqn.op is sharding_constraint_p:
-            found[eqn.outputs[0]] = Shown(eqn.params["sharding"])
-        elif eqn.op is permute_p and isinstance(p := found.get(eqn.inputs[0]), Lanes):
-            axis = eqn.params["axes"].index(p.axis)
-            found[eqn.outputs[0]] = Lanes(p.devices, axis, p.stacked)
-    return [found.get(a) if type(a) is Var else None for a in program.outputs]
 
 
 def _prepare_partitioned(
@@ -398,8 +394,8 @@ def _prepare_partitioned(
 
 
 def _unstack_inputs(program: Program, n: int, placements: Sequence[Placement | None]) -> Program:
-    """Let a Program take arguments whose lanes hold one value as that value, repeated inside."""
-    if not any(isinstance(p, Lanes) and not p.stacked for p in placements):
+    """Let a Program take arguments that are stored once as they are stored, repeated inside."""
+    if not any(isinstance(p, Shown) and p.once for p in placements):
         return program
     every = [*[None] * n, *placements]
     types = [
@@ -408,10 +404,14 @@ def _unstack_inputs(program: Program, n: int, placements: Sequence[Placement | N
     ]
 
     def repeat(x: Any, type: ArrayType, placement: Placement | None) -> Any:
-        if not isinstance(placement, Lanes) or placement.stacked:
+        if not isinstance(placement, Shown) or not placement.once:
             return x
-        dims = [k for k in range(type.ndim) if k != placement.axis]
-        return broadcast_in_dim(x, type.shape, dims)
+        have = [k for k in range(type.ndim) if k not in placement.once]
+        for axis in reversed(placement.once):  # one by one, as nested maps know them
+            have = sorted([*have, axis])
+            dims = [d for d, k in enumerate(have) if k != axis]
+            x = broadcast_in_dim(x, [type.shape[k] for k in have], dims)
+        return x
 
     def stacked(*xs: Any) -> Sequence[Any]:
         full = [repeat(x, v.type, p) for x, v, p in zip(xs, program.inputs, every, strict=True)]
@@ -423,20 +423,27 @@ def _unstack_inputs(program: Program, n: int, placements: Sequence[Placement | N
 
 
 def _unstack_outputs(
-    program: Program, placements: Sequence[Placement | None]
+    program: Program, placements: Sequence[Placement | None], axes: Sequence[frozenset[int]]
 ) -> tuple[Program, list[tuple[ArrayType, Placement | None]]]:
-    """Store results of a map that are equal in all lanes once; (Program, (type, placement)s)."""
-    repeated = {eqn.outputs[0]: eqn for eqn in program.equations if eqn.op is broadcast_in_dim_p}
+    """Store results that are equal along axes of maps once; (Program, (type, placement)s)."""
+    repeated: dict[Any, Any] = {
+        eqn.outputs[0]: eqn for eqn in program.equations if eqn.op is broadcast_in_dim_p
+    }
     atoms, outs = list(program.outputs), []
     for k, (atom, placement) in enumerate(zip(program.outputs, placements, strict=True)):
         type_ = atom.type
-        if isinstance(placement, Lanes) and type(atom) is Var and atom in repeated:
-            inner, dims = repeated[atom].inputs[0], repeated[atom].params["dims"]
-            rest = tuple(k for k in range(type_.ndim) if k != placement.axis)
-            shape = tuple(type_.shape[k] for k in rest)
-            if type(inner) is Var and inner.type.shape == shape and dims == rest:
-                atoms[k] = inner
-                placement = Lanes(placement.devices, placement.axis, stacked=False)
+        kept = list(range(type_.ndim))  # the axes that the buffer has
+        while isinstance(placement, Shown) and (eqn := repeated.get(atom)) is not None:
+            atom, dims = eqn.inputs[0], eqn.params["dims"]
+            same = tuple(eqn.outputs[0].type.shape[d] for d in dims) == atom.type.shape
+            left = [kept[d] for d in dims]
+            if type(atom) is not Var or not same or not axes[k].issuperset({*kept} - {*left}):
+                break
+            kept = left
+            atoms[k] = atom
+        if isinstance(placement, Shown):
+            once = tuple(axis for axis in range(type_.ndim) if axis not in kept)
+            placement = Shown(placement.sharding, once)
         outs.append((type_, placement))
     if atoms != list(program.outputs):
         names = program.names

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from plait.core.program import Program, Var, sub_programs
+from plait.core.program import Equation, Program, Var, sub_programs
 from plait.core.types import ArrayType, type_of
 from plait.hlo.builder import Builder, Value
 from plait.hlo.types import tensor
@@ -25,7 +25,7 @@ from plait.regions import gang
 from plait.regions.spmd import pmap_p
 from plait.runtime import xla
 from plait.runtime.array import Array, canonical_value
-from plait.runtime.placement import Placement, Sharded, fused_on
+from plait.runtime.placement import Placement, Sharded, Shown, fused_on
 
 
 class Grid:
@@ -111,22 +111,80 @@ def common_refinement(meshes: Sequence[Sequence[int]]) -> tuple[int, ...]:
     return tuple(b // a for a, b in pairwise(ordered)) or (1,)
 
 
-def lone_device(program: Program) -> xla.Device | None:
-    """The device of a Program whose gang pmaps are all on the same one."""
-    found = {m["devices"] for m in _pmaps(program)}
-    devices = found.pop() if len(found) == 1 else ()
-    return devices[0] if len(devices) == 1 else None
+def lone_device(program: Program, form: str = "gang") -> xla.Device | None:
+    """The first device of the pmaps of a form in a Program, if no grid is needed for them."""
+    maps = _pmaps(program, form)
+    return max((m["devices"] for m in maps), key=len)[0] if maps else None
 
 
-def _pmaps(program: Program) -> list[dict[str, Any]]:
-    """The parameters of the gang pmaps in a Program, at any depth."""
+def _pmaps(program: Program, form: str = "gang") -> list[dict[str, Any]]:
+    """The parameters of the pmaps of a form in a Program, at any depth."""
     found = []
     for eqn in program.equations:
-        if eqn.op is pmap_p and eqn.params["form"] == "gang":
+        if eqn.op is pmap_p and eqn.params["form"] == form:
             found.append(eqn.params)
         for inner in sub_programs(eqn.params):
-            found.extend(_pmaps(inner))
+            found.extend(_pmaps(inner, form))
     return found
+
+
+def show(program: Program, placements: Sequence[Placement | None]) -> list[Shown | None]:
+    """Where the results of a Program that one device computes are shown to lie: where the gang form
+    would leave them, or a sharding constraint asks for them. None: on the device.
+    """
+    asked = {e.outputs[0]: e for e in program.equations if e.op is sharding_constraint_p}
+    shown: list[Shown | None] = [None] * len(program.outputs)
+    lone = lone_device(program, "fused")
+    if lone is not None:
+        spread = _as_gang(program)
+        given = [Sharded(p.sharding) if isinstance(p, Shown) else p for p in placements]
+        grid = choose_grid(spread, given)
+        if grid is None:
+            shown = [Shown(xla.single(lone))] * len(shown)
+        else:
+            shown = [Shown(s) for s in lay_out(spread, given, grid)[1]]
+    return [
+        Shown(asked[a].params["sharding"]) if a in asked else s
+        for a, s in zip(program.outputs, shown, strict=True)
+    ]
+
+
+def map_axes(program: Program) -> list[frozenset[int]]:
+    """For each result of a Program the axes that are those of maps."""
+    found: dict[Any, frozenset[int]] = {}
+    for eqn in program.equations:
+        if eqn.op is pmap_p:
+            inside = map_axes(eqn.params["program"])
+            for var, mapped, axes in zip(
+                eqn.outputs, eqn.params["out_mapped"], inside, strict=True
+            ):
+                found[var] = frozenset({0, *(a + 1 for a in axes)}) if mapped else axes
+        elif eqn.op is permute_p:
+            axes, order = found.get(eqn.inputs[0], frozenset()), eqn.params["axes"]
+            found[eqn.outputs[0]] = frozenset(map(order.index, axes))
+    return [found.get(a, frozenset()) for a in program.outputs]
+
+
+def _as_gang(program: Program) -> Program:
+    """The Program with its pmaps in the gang form; its variables are the same."""
+
+    def changed(value: Any) -> Any:
+        if isinstance(value, Program):
+            return _as_gang(value)
+        return tuple(map(changed, value)) if isinstance(value, tuple) else value
+
+    def make() -> Program:
+        equations = []
+        for e in program.equations:
+            params = e.params
+            if sub_programs(params):
+                params = {k: changed(v) for k, v in params.items()}
+            if e.op is pmap_p:
+                params = {**params, "form": "gang"}
+            equations.append(Equation(e.op, e.inputs, params, e.outputs, e.source))
+        return Program(program.inputs, equations, program.outputs, program.name, program.names)
+
+    return program.derived("as gang", make)
 
 
 def _constraints(program: Program) -> list[xla.Sharding]:
@@ -223,13 +281,13 @@ def _mapped_values(
                 dims = [*leaving[x], *[()] * (len(axes) - len(leaving[x]))]
                 leaving[eqn.outputs[0]] = [dims[a] for a in axes]
             continue
-        plan = None
+        found = None
         if eqn.op is pmap_p and eqn.params["form"] == "gang":
-            plan = gang.place_rows(mesh, eqn.params["axis_size"])
-        if plan is None:
+            found = gang.nest(mesh, eqn.params)
+        if found is None:
             elsewhere.update(eqn.inputs)
             continue
-        _, levels = gang.nest(mesh, plan, eqn.params)
+        _, levels = found
         in_levels = zip(*(level.in_mapped for level in levels), strict=True)
         for atom, flags in zip(eqn.inputs, in_levels, strict=False):
             if any(flags):

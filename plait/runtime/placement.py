@@ -4,10 +4,9 @@ An array without a placement lies on the default device and may be moved freely.
 interned, so that they compare by identity, as types do.
 
 - OnDevice: put on one device by the user.
-- Lanes: the result of a map whose lanes were computed as one program on one device (the fused
-  form). The user sees one block a device. If `stacked` is false, all lanes hold one value, which is
-  stored once, without the mapped axis.
-- Shown: one buffer on one device, shown as spread by a sharding.
+- Shown: one buffer on one device, shown as spread by a sharding: results of maps whose lanes were
+  computed as one program on one device (the fused form). What is equal along an axis may be stored
+  once, without that axis.
 - Sharded: one buffer with a part on each of several devices (the gang form, shardings).
 """
 
@@ -59,41 +58,41 @@ class OnDevice(Placement):
         return f"OnDevice({self.devices[0]})"
 
 
-class Lanes(Placement):
-    """The rows of an axis spread over devices, as a map makes and takes them, in one buffer; not
-    stacked: all rows are equal and the buffer holds one of them.
+class Shown(Placement):
+    """The whole array in one buffer on one device, shown as spread by a sharding: what a sharding
+    means where one program computes for all devices (CPU).
+
+    Along the axes in `once` all positions are equal: the buffer has one of them, and not the axis.
     """
 
-    __slots__ = ("axis", "stacked")
-    axis: int
-    stacked: bool
+    __slots__ = ("once", "sharding")
+    sharding: xla.Sharding
+    once: tuple[int, ...]
 
-    def __new__(cls, devices: tuple[Device, ...], axis: int = 0, stacked: bool = True):
-        key = (cls, devices, axis, stacked)
+    def __new__(cls, sharding: xla.Sharding, once: tuple[int, ...] = ()):
+        key = (cls, sharding, once)
         if key not in _interned:
             self = object.__new__(cls)
-            self.devices, self.axis, self.stacked = devices, axis, stacked
+            self.sharding, self.once, self.devices = sharding, once, tuple(sharding.devices)
             _interned.setdefault(key, self)
         return _interned[key]
 
     def stored(self, type):
-        if self.stacked:
+        if not self.once:
             return type
-        return type.with_shape(type.shape[: self.axis] + type.shape[self.axis + 1 :])
+        return type.with_shape(n for k, n in enumerate(type.shape) if k not in self.once)
 
     def parts(self, type):
-        each = type.shape[self.axis] // len(self.devices)
-        whole = (slice(None),) * type.ndim
-        return [
-            (d, (*whole[: self.axis], slice(k * each, (k + 1) * each), *whole[self.axis + 1 :]))
-            for k, d in enumerate(self.devices)
-        ]
+        return [(d, self.sharding.index(k, type.shape)) for k, d in enumerate(self.devices)]
 
     def __repr__(self) -> str:
-        return f"Lanes({list(self.devices)}, axis={self.axis}, stacked={self.stacked})"
+        once = f", once={self.once}" if self.once else ""
+        return f"Shown({list(self.devices)}, {self.sharding.tiling.dim_axes}{once})"
 
 
-class _BySharding(Placement):
+class Sharded(Placement):
+    """Parts in buffers on several devices, as a sharding says."""
+
     __slots__ = ("sharding",)
     sharding: xla.Sharding
 
@@ -109,21 +108,14 @@ class _BySharding(Placement):
         return [(d, self.sharding.index(k, type.shape)) for k, d in enumerate(self.devices)]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({list(self.devices)}, {self.sharding.tiling.dim_axes})"
+        return f"Sharded({list(self.devices)}, {self.sharding.tiling.dim_axes})"
 
 
-class Shown(_BySharding):
-    """The whole array in one buffer, shown as spread by a sharding: what a sharding means where one
-    program computes for all devices (CPU).
-    """
-
-    __slots__ = ()
-
-
-class Sharded(_BySharding):
-    """Parts in buffers on several devices, as a sharding says."""
-
-    __slots__ = ()
+def rows_over(devices: Sequence[Device], ndim: int) -> xla.Sharding:
+    """The leading axis of an array of a rank split over devices in equal consecutive blocks."""
+    if len(devices) == 1:
+        return xla.single(devices[0])
+    return xla.tiled(devices, (len(devices),), ((0,), *((),) * (ndim - 1)))
 
 
 def fused_on(devices: Sequence[Device]) -> bool:

@@ -18,7 +18,7 @@ from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.runtime import xla
 from plait.runtime.layout import Format, check_layout
 from plait.runtime.mesh import AbstractMesh, Mesh
-from plait.runtime.placement import Lanes, OnDevice, Sharded, Shown
+from plait.runtime.placement import OnDevice, Sharded, Shown
 
 
 class _Unconstrained:
@@ -30,6 +30,9 @@ class PartitionSpec(tuple):
     """For each axis of an array the mesh axis (or axes) it is split over, or None.
 
     UNCONSTRAINED in place of None leaves the choice to the compiler.
+
+    >>> plait.PartitionSpec("rows", None)
+    PartitionSpec('rows', None)
     """
 
     UNCONSTRAINED = _Unconstrained()
@@ -97,7 +100,12 @@ def _plain(parts: Any, shape: Sequence[int]) -> Any:
 
 
 class SingleDeviceSharding(Sharding):
-    """The whole array on one device."""
+    """The whole array on one device.
+
+    >>> where = plait.sharding.SingleDeviceSharding(plait.devices()[1])
+    >>> plait.device_put(jnp.ones(2), where).devices() == {plait.devices()[1]}
+    True
+    """
 
     def __init__(self, device: Any, *, memory_kind: str | None = None):
         self._device = device
@@ -121,7 +129,12 @@ class SingleDeviceSharding(Sharding):
 
 
 class NamedSharding(Sharding):
-    """Axes of an array split over named axes of a mesh."""
+    """Axes of an array split over named axes of a mesh.
+
+    >>> mesh = plait.make_mesh((2,), ("rows",))
+    >>> plait.NamedSharding(mesh, plait.P("rows", None)).shard_shape((8, 3))
+    (4, 3)
+    """
 
     def __init__(
         self, mesh: Mesh | AbstractMesh, spec: Any, *, memory_kind: str | None = None, **_: Any
@@ -161,6 +174,18 @@ class NamedSharding(Sharding):
         lowered = xla.tiled(tuple(mesh.devices.flat), mesh.devices.shape, full)
         _names_used[lowered] = self
         return lowered
+
+    def update(self, **changed: Any) -> NamedSharding:
+        """The sharding with another mesh, spec or memory_kind."""
+        return NamedSharding(
+            changed.get("mesh", self.mesh),
+            changed.get("spec", self.spec),
+            memory_kind=changed.get("memory_kind", self.memory_kind),
+        )
+
+    def with_memory_kind(self, kind: str) -> NamedSharding:
+        """The sharding in another kind of memory."""
+        return self.update(memory_kind=kind)
 
     def _concrete(self) -> Mesh:
         """The mesh, or the one of set_mesh with the same axes. Raises ArgumentError."""
@@ -282,10 +307,7 @@ def xla_dtype(x: Any) -> np.dtype:
 def sharding_of_array(x: Any) -> Sharding:
     """The sharding of an Array, in users' terms."""
     placement = x.placement
-    if isinstance(placement, Lanes):
-        mesh = Mesh(np.array(placement.devices, dtype=object), ("_pmap",))
-        return NamedSharding(mesh, PartitionSpec(*[None] * placement.axis, "_pmap"))
-    if isinstance(placement, Sharded | Shown):
+    if isinstance(placement, Sharded | Shown) and len(placement.devices) > 1:
         s = placement.sharding
         if s in _names_used:
             return _names_used[s]
@@ -299,6 +321,8 @@ def sharding_of_array(x: Any) -> Sharding:
             else tuple(names[a] for a in axes)
             for axes in s.tiling.dim_axes
         ]
+        while spec and spec[-1] is None:
+            spec.pop()
         return NamedSharding(mesh, PartitionSpec(*spec))
     (device,) = x.devices()
     return SingleDeviceSharding(device)

@@ -14,12 +14,12 @@ from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, an
 from plait.runtime import client, xla
 from plait.runtime.array import Array, canonical_value, from_host, own_array
 from plait.runtime.placement import (
-    Lanes,
     OnDevice,
     Placement,
     Sharded,
     Shown,
     fused_on,
+    rows_over,
     signature,
 )
 from plait.runtime.layout import Format
@@ -57,7 +57,6 @@ def device_put(
     Raises: ArgumentTypeError for what is no device; ShapeError for a leading axis that does not
     split evenly.
 
-    >>> import numpy as np, plait
     >>> plait.device_put(np.arange(4.0).reshape(2, 2), plait.devices()[:2]).shape
     (2, 2)
     """
@@ -163,9 +162,8 @@ def spread(x: Any, devices: Sequence[Any]) -> Array:
         )
     if fused_on(devices):
         # The fused form of pmap keeps all lanes in one buffer.
-        return _shown(x, Lanes(devices))
-    mesh = (len(devices),)
-    return _sharded(x, xla.tiled(devices, mesh, ((0,), *((),) * (type_.ndim - 1))))
+        return _shown(x, Shown(rows_over(devices, type_.ndim)))
+    return _sharded(x, rows_over(devices, type_.ndim))
 
 
 def _shown(x: Any, placement: Placement) -> Array:
@@ -189,9 +187,7 @@ def _own(array: Array, given: Any) -> Any:
 def _on_default(x: Array) -> bool:
     placement = x.placement
     if isinstance(placement, Shown):
-        return True
-    if isinstance(placement, Lanes):
-        return placement.stacked
+        return not placement.once
     return isinstance(placement, OnDevice) and placement.devices[0] is client.base_device()
 
 
@@ -199,6 +195,10 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
     """Stack trees, one a device: every array gets a new leading axis, spread over the devices.
 
     Raises: ArgumentError unless there is one shard for each device.
+
+    >>> x = plait.device_put_sharded([np.zeros(3), np.ones(3)], plait.devices()[:2])
+    >>> x.shape, [shard.data.shape for shard in x.addressable_shards]
+    ((2, 3), [(1, 3), (1, 3)])
     """
     if len(shards) != len(devices):
         raise ArgumentError(
@@ -220,7 +220,12 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
 
 
 def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
-    """Every array once for each device, along a new leading axis; stored once on CPU."""
+    """Every array once for each device, along a new leading axis; stored once on CPU.
+
+    >>> params = plait.device_put_replicated({"w": jnp.ones(3)}, plait.devices()[:2])
+    >>> params["w"].shape
+    (2, 3)
+    """
     devices = tuple(devices)
     if not devices:
         raise ArgumentError("devices is empty", op="device_put_replicated")
@@ -232,19 +237,29 @@ def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
             if array.placement is not None and not _on_default(array):
                 array = from_host(array.host(), array.type)
             buf = _own(array, leaf)
-            return Array(buf, type_, signature(type_, Lanes(devices, stacked=False)))
+            placement = Shown(rows_over(devices, type_.ndim), once=(0,))
+            return Array(buf, type_, signature(type_, placement))
         return spread(from_host(np.broadcast_to(array.host(), type_.shape), type_), devices)
 
     return tree.map(repeat, x)
 
 
 def device_get(x: Any) -> Any:
-    """Arrays as NumPy arrays, in their containers; waits for them. Other leaves stay."""
+    """Arrays as NumPy arrays, in their containers; waits for them. Other leaves stay.
+
+    >>> plait.device_get({"w": jnp.arange(3), "name": "first"})
+    {'name': 'first', 'w': array([0, 1, 2], dtype=int32)}
+    """
     return tree.map(lambda leaf: leaf.numbers() if type(leaf) is Array else leaf, x)
 
 
 def block_until_ready(x: Any) -> Any:
-    """Wait until all arrays of a tree are computed; returns the tree."""
+    """Wait until all arrays of a tree are computed; returns the tree.
+
+    >>> y = plait.jit(lambda x: x @ x)(jnp.ones((100, 100)))
+    >>> plait.block_until_ready(y).shape
+    (100, 100)
+    """
     for leaf in tree.leaves(x):
         if type(leaf) is Array:
             leaf.block_until_ready()
@@ -252,7 +267,12 @@ def block_until_ready(x: Any) -> Any:
 
 
 def copy_to_host_async(x: Any) -> Any:
-    """Start copying the arrays of a tree to the host; returns the tree."""
+    """Start copying the arrays of a tree to the host; returns the tree.
+
+    >>> y = plait.copy_to_host_async(jnp.arange(3))  # returns at once
+    >>> np.asarray(y)
+    array([0, 1, 2], dtype=int32)
+    """
     for leaf in tree.leaves(x):
         if type(leaf) is Array:
             leaf.copy_to_host_async()

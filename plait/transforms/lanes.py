@@ -135,7 +135,8 @@ def run_lanes(
 
         def run() -> Any:
             lane = lanes[k]
-            with override(disable_jit=True), named_axes(*axes, (name, size)), running(lane):
+            around = named_axes(*axes, (name, size), mapped=True)
+            with override(disable_jit=True), around, running(lane):
                 return list(function(*xs))
 
         return run

@@ -105,7 +105,7 @@ class PmapFunction(JitFunction):
             t if axis is None else t.with_shape(t.shape[:axis] + t.shape[axis + 1 :])
             for t, axis in zip(types, axes, strict=True)
         ]
-        with named_axes((self.axis_name, size)):
+        with named_axes((self.axis_name, size), mapped=True):
             body, captured, out_tree = super().stage(call, rows, in_tree)
         in_mapped = (False,) * len(captured) + tuple(axis is not None for axis in axes)
         return Body(body, captured, out_tree, size, axes, in_mapped)
@@ -225,7 +225,8 @@ class PmapFunction(JitFunction):
                 function=function_name(self.fun),
                 fix="pass at least one row (vmap gives an empty result for none)",
             )
-        if size > count and size % count:
+        # Inside another map the devices are shared, and a row of it may hold any number of lanes.
+        if size > count and size % count and not context.in_map:
             short = -size % count
             raise ShapeError(
                 f"{size} rows do not spread evenly over {count} devices",
@@ -304,8 +305,6 @@ def pmap(
     the devices; ArgumentError if out_axes=None meets a result that varies; AxisNameError for an
     unbound axis name in a collective.
 
-    >>> import plait, plait.numpy as jnp
-    >>> from plait import lax
     >>> plait.pmap(lambda x: x / lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 3.0]))
     Array([0.25, 0.75], dtype=float32)
     """

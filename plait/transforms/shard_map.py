@@ -168,7 +168,7 @@ class ShardMapFunction(JitFunction):
         ]
         blocks = [x.block(t, n) for x, t, n in zip(layouts, types, names, strict=True)]
         axes = [(n, self.mesh.shape[n]) for n in self.manual]
-        with named_axes(*axes):
+        with named_axes(*axes, mapped=True):
             body, captured, out_tree = super().stage(call, blocks, in_tree)
         dummy = out_tree.unflatten([0] * out_tree.num_leaves)
         out_specs = spread_specs(self.out_specs, dummy, "out_specs", "shard_map")
@@ -231,7 +231,7 @@ class ShardMapFunction(JitFunction):
                     ys[k] = index_in_dim(all_gather(ys[k], n), 0, keepdims=False)
             return ys
 
-        with named_axes(*((n, self.mesh.shape[n]) for n in self.manual)):
+        with named_axes(*((n, self.mesh.shape[n]) for n in self.manual), mapped=True):
             settled, none = stage(first, body.in_types, name=body.name)
         assert not none
         return settled
@@ -260,7 +260,7 @@ class ShardMapFunction(JitFunction):
                 for v, used in zip(body.inputs, in_used, strict=True)
             ]
             outer = [(n, self.mesh.shape[n]) for n in self.manual[:k]]
-            with named_axes(*outer):
+            with named_axes(*outer, mapped=True):
                 program, none = stage(
                     lambda *xs, params=params: pmap_p.bind(*xs, **params), types, name=body.name
                 )
@@ -299,7 +299,6 @@ def shard_map(
     Raises: ShapeError for axes that do not divide; ArgumentError for specs that do not fit, or a
     result that differs over an axis it is said to be whole over.
 
-    >>> import plait, plait.numpy as jnp
     >>> from plait.sharding import PartitionSpec as P
     >>> mesh = plait.make_mesh((1,), ("i",))
     >>> plait.shard_map(lambda x: x * 2, mesh=mesh, in_specs=P("i"), out_specs=P("i"))(jnp.ones(2))

@@ -25,8 +25,8 @@ CASES: dict[str, Any] = {
     "psum: groups that miss a position": lambda: under(
         lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1], [2, 2]])
     ),
-    "psum: groups of different sizes": lambda: under(
-        lambda x: lax.psum(x, "i", axis_index_groups=[[0, 1, 2], [3]])
+    "all_gather: groups of different sizes": lambda: under(
+        lambda x: lax.all_gather(x, "i", axis_index_groups=[[0, 1, 2], [3]])
     ),
     "psum: groups over two names": lambda: jax.pmap(
         jax.vmap(lambda x: lax.psum(x, ("i", "j"), axis_index_groups=[[0, 1]]), axis_name="j"), "i"

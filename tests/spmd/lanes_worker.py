@@ -4,6 +4,7 @@ axes of every size, against loops in NumPy (and against vmap where there is one 
 
 from __future__ import annotations
 
+import itertools
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -29,17 +30,40 @@ def teams(n: int) -> list[list[int]]:
     return [list(range(k, n, 2)) for k in range(2)] if n % 2 == 0 else [list(range(n))]
 
 
-def by_team(n: int, fold: Callable[[Rows], Any]) -> Callable[[Rows], Rows]:
+def uneven(n: int) -> list[list[int]]:
+    """Groups of different sizes, whose members are in no order."""
+    order = np.random.default_rng(7).permutation(n).tolist()
+    cuts = [0, n // 2, n // 2 + 1, n]
+    return [team for a, b in itertools.pairwise(cuts) if (team := order[a:b])]
+
+
+def by_team(
+    n: int, fold: Callable[[Rows], Any], make: Callable[[int], list[list[int]]] = teams
+) -> Callable[[Rows], Rows]:
     """The meaning of a reduction in groups."""
 
     def meaning(x: Rows) -> Rows:
         out: list[Any] = [None] * n
-        for team in teams(n):
+        for team in make(n):
             for p in team:
                 out[p] = fold(x[team])
         return np.stack(out)
 
     return meaning
+
+
+def scattered_in_teams(x: Rows, groups: list[list[int]]) -> Rows:
+    out = np.zeros(len(x), x.dtype)
+    for team in groups:
+        out[team] = x[team].sum(0)
+    return out
+
+
+def exchanged_in_teams(x: Rows, groups: list[list[int]]) -> Rows:
+    out = np.zeros_like(x)
+    for team in groups:
+        out[team] = x[team].T
+    return out
 
 
 def permuted(n: int, perm: list[tuple[int, int]]) -> Callable[[Rows], Rows]:
@@ -57,7 +81,7 @@ def cases(n: int) -> dict[str, tuple[str, Case]]:
     ring = [(k, (k + 1) % n) for k in range(n)]
     some = [(k, n - 1 - k) for k in range(0, n, 3)]
     swap = list(range(n))[::-1]
-    groups = teams(n)
+    groups, mixed = teams(n), uneven(n)
     scattered = lambda x: x.sum(0).reshape(n, -1)
     return {
         "psum": ("x", (lambda x: lax.psum(x, "i"), lambda x: every(x.sum(0), n))),
@@ -76,6 +100,48 @@ def cases(n: int) -> dict[str, tuple[str, Case]]:
         "pmax in groups": (
             "x",
             (lambda x: lax.pmax(x, "i", axis_index_groups=groups), by_team(n, lambda g: g.max(0))),
+        ),
+        "psum in uneven groups": (
+            "x",
+            (
+                lambda x: lax.psum(x, "i", axis_index_groups=mixed),
+                by_team(n, lambda g: g.sum(0), uneven),
+            ),
+        ),
+        "pmean in uneven groups": (
+            "i",
+            (
+                lambda x: lax.pmean(x, "i", axis_index_groups=mixed),
+                by_team(n, lambda g: g.mean(0), uneven),
+            ),
+        ),
+        "pmin in uneven groups": (
+            "x",
+            (
+                lambda x: lax.pmin(x, "i", axis_index_groups=mixed),
+                by_team(n, lambda g: g.min(0), uneven),
+            ),
+        ),
+        "sizes of uneven groups": (
+            "i",
+            (
+                lambda x: x * lax.psum(1, "i", axis_index_groups=mixed),
+                lambda x: x * by_team(n, len, uneven)(x)[:, None],
+            ),
+        ),
+        "psum_scatter in groups": (
+            "x",
+            (
+                lambda x: lax.psum_scatter(x[: len(groups[0])], "i", axis_index_groups=groups),
+                lambda x: scattered_in_teams(x[:, : len(groups[0])], groups),
+            ),
+        ),
+        "all_to_all in groups": (
+            "x",
+            (
+                lambda x: lax.all_to_all(x[: len(groups[0])], "i", 0, 0, axis_index_groups=groups),
+                lambda x: exchanged_in_teams(x[:, : len(groups[0])], groups),
+            ),
         ),
         "all_gather": ("x", (lambda x: lax.all_gather(x, "i"), lambda x: every(x, n))),
         "all_gather last": (

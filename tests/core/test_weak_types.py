@@ -1,0 +1,69 @@
+"""A result is as weak under every transformation as it is without."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import plait as jax
+import plait.numpy as jnp
+from plait import lax
+from plait.config import override
+
+FUNCTIONS: dict[str, Any] = {
+    "number": lambda x: 2,
+    "product": lambda x: (lambda y: y * 2.0)(1.5),
+    "jit": lambda x: jax.jit(lambda y: (y + 1, y * x))(3),
+    "while": lambda x: lax.while_loop(lambda c: c[0] < x, lambda c: (c[0] + 1, c[1] * 2), (0, 1.5)),
+    "while of all rows": lambda x: lax.while_loop(lambda c: c < 3, lambda c: c + 1, 0),
+    "fori": lambda x: lax.fori_loop(0, 3, lambda k, c: c * 2, 1),
+    "scan": lambda x: lax.scan(lambda c, _: (c * 2.0, c), 1.5, None, 3),
+    "cond": lambda x: lax.cond(x > 1, lambda: 1.0, lambda: 2.0),
+    "switch": lambda x: lax.switch((x > 1).astype(int), [lambda: 1, lambda: 2]),
+    "where": lambda x: (jnp.where(x > 1, 1, 2), jnp.where(x > 1, x, 2)),
+    "checkpoint": lambda x: jax.checkpoint(lambda y: (y * 2, y * x))(1.0),
+    "strong": lambda x: (x * 2, jnp.float32(1), np.int32(2)),
+}
+
+
+def weak(tree: Any) -> list[bool]:
+    return [bool(leaf.weak_type) for leaf in jax.tree.leaves(tree)]
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_weak_types_survive(name):
+    f, x = FUNCTIONS[name], np.array([1, 2], np.float32)
+    want = weak(jax.jit(f)(x[0]))
+    found = {
+        "vmap": jax.vmap(f)(x),
+        "vmap of jit": jax.vmap(jax.jit(f))(x),
+        "jit of vmap": jax.jit(jax.vmap(f))(x),
+        "jvp of jit": jax.jvp(jax.jit(f), (x[0],), (x[1],))[0],
+        "linearize of jit": jax.linearize(jax.jit(f), x[0])[0],
+        "scan": lax.map(f, x),
+    }
+    for form in ("fused", "gang"):
+        with override(pmap_form=form):
+            found[f"pmap, {form}"] = jax.pmap(f)(x)
+            found[f"pmap of vmap, {form}"] = jax.pmap(jax.vmap(f))(x[None])
+    assert {k: weak(v) for k, v in found.items()} == dict.fromkeys(found, want)
+
+
+def test_the_size_of_an_axis_is_a_python_int_in_both_forms():
+    for form in ("fused", "gang"):
+        with override(pmap_form=form):
+            seen: list[Any] = []
+
+            def f(x, seen=seen):
+                n = lax.psum(1, "i")
+                seen.append((n, lax.axis_size("i"), lax.psum(2.5, "i"), lax.psum(True, "i")))
+                return jnp.zeros(n).reshape(lax.axis_size("i") // 2, -1), n, lax.psum(0.5, "i")
+
+            shaped, n, half = jax.pmap(f, "i")(np.ones(4, np.float32))
+            assert shaped.shape == (4, 2, 2) and seen == [(4, 4, 10.0, 4)]
+            assert [type(v) for v in seen[0]] == [int, int, float, int]
+            assert weak((n, half)) == [True, True] and half.tolist() == [2, 2, 2, 2]
+            (whole,) = jax.pmap(lambda x: [lax.psum(1, "i")], "i", out_axes=None)(np.ones(4))
+            assert whole.weak_type and int(whole) == 4

@@ -1,0 +1,213 @@
+"""Where results of maps lie: what the rule of lanes says, in both forms, in nests of any depth."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import plait as jax
+import plait.numpy as jnp
+from plait import lax
+from plait.config import override
+from tests.spmd.common import refused, same
+
+
+def cube(*shape: int) -> np.ndarray:
+    return np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+
+
+def grid_of(sizes: Sequence[int], count: int) -> list[int]:
+    """How many devices each map of a nest gets: as many as it has rows, or as divide them."""
+    grid = []
+    for n in sizes:
+        grid.append(n if n <= count else max(k for k in range(1, count + 1) if n % k == 0))
+        count //= grid[-1]
+    return grid
+
+
+def blocks(sizes: Sequence[int], count: int) -> list[tuple[slice, ...]]:
+    """The rows of each device, in order."""
+    grid = grid_of(sizes, count)
+    each = [n // g for n, g in zip(sizes, grid, strict=True)]
+    return [
+        tuple(slice(p * e, (p + 1) * e) for p, e in zip(place, each, strict=True))
+        for place in itertools.product(*map(range, grid))
+    ]
+
+
+def nest(f: Callable[..., Any], sizes: Sequence[int], devices: Sequence[Any]) -> Any:
+    for k in reversed(range(len(sizes))):
+        f = jax.pmap(f, axis_name=f"a{k}", devices=devices)
+    return f
+
+
+def lies(y: Any) -> list[tuple[int, tuple[tuple[int, int], ...]]]:
+    """(device, rows of its part) for every shard; the parts are those of the value."""
+    whole, out = np.asarray(y), []
+    for shard in y.addressable_shards:
+        index = tuple(s.indices(n)[:2] for s, n in zip(shard.index, y.shape, strict=True))
+        part = whole[shard.index]
+        np.testing.assert_array_equal(np.asarray(shard.data), part)
+        assert shard.data.devices() == {shard.device}
+        assert part.shape == y.sharding.shard_shape(y.shape)
+        out.append((shard.device.id, index))
+    assert {s.device for s in y.addressable_shards} == y.devices() == y.sharding.device_set
+    return out
+
+
+SIZES = [(1,), (2,), (8,), (16,), (1, 2), (2, 1), (2, 2), (2, 6), (2, 3), (4, 4), (3, 2), (2, 5)]
+SIZES += [(1, 3, 2), (2, 2, 2), (2, 3, 4), (1, 1, 1), (2, 2, 6)]
+
+
+@pytest.mark.parametrize("sizes", SIZES, ids=str)
+def test_rows_lie_where_the_rule_says(sizes, form):
+    x = cube(*sizes, 3)
+    for count in (1, 2, 4, 8):
+        if sizes[0] > count and sizes[0] % count:
+            continue  # refused
+        devices = jax.devices()[::-1][:count]
+        y = nest(lambda r: r * 2 + 1, sizes, devices)(x)
+        same(y, x * 2 + 1)
+        want = [
+            (d.id, (*((s.start, s.stop) for s in rows), (0, 3)))
+            for d, rows in zip(devices, blocks(sizes, count), strict=False)
+        ]
+        assert lies(y) == want
+
+
+def test_sums_over_every_axis_of_a_nest_with_lanes(form):
+    for sizes, count in (((2, 6), 4), ((2, 3, 4), 8), ((4, 6), 8)):
+        names = [f"a{k}" for k in range(len(sizes))]
+        x = cube(*sizes, 2)
+
+        def f(r, names=names):
+            sums = [lax.psum(r, n) for n in names]
+            return r / lax.pmax(r, names), sums, lax.all_gather(r, names[-1]), lax.axis_index(names)
+
+        got = nest(f, sizes, jax.devices()[:count])(x)
+        for k, total in enumerate(got[1]):
+            same(total, np.broadcast_to(x.sum(k, keepdims=True), x.shape))
+        shape = (*sizes, sizes[-1], 2)
+        same(got[2], np.broadcast_to(np.expand_dims(x, -3), shape))
+        same(got[3], np.arange(math.prod(sizes), dtype=np.int32).reshape(sizes))
+
+
+def stacked(x):
+    """What is equal along the inner axis, the outer one, and both."""
+    a, b = lax.psum(x, "a1"), lax.psum(x, "a0")
+    return a, b, lax.psum(x, ("a0", "a1"))
+
+
+D: Any = None  # the devices, set when a case runs
+CASES: dict[str, tuple[Callable[..., Any], Any]] = {
+    "equal along an axis": (lambda: nest(stacked, (2, 2), D), cube(2, 2, 3)),
+    "work around the inner map": (
+        lambda: jax.pmap(lambda x: jax.pmap(jnp.sin, devices=D)(x) + 1, devices=D),
+        cube(2, 2),
+    ),
+    "other axes": (
+        lambda: jax.pmap(jax.pmap(jnp.sin, out_axes=1, devices=D), out_axes=1, devices=D),
+        cube(2, 2, 3),
+    ),
+    "inner result unmapped": (
+        lambda: jax.pmap(
+            jax.pmap(lambda x: lax.psum(x, "j"), "j", out_axes=None, devices=D), devices=D
+        ),
+        cube(2, 2, 3),
+    ),
+    "result unmapped": (
+        lambda: jax.pmap(
+            lambda x: (x, lax.psum(x, "i"), 0.0 * lax.psum(x, "i")),
+            "i",
+            out_axes=(0, None, 0),
+            devices=D,
+        ),
+        cube(4, 2),
+    ),
+    "beside a map": (
+        lambda: jax.jit(lambda x: (jax.pmap(jnp.sin, devices=D)(x), x + 1, x.sum(), x)),
+        cube(4, 2),
+    ),
+    "vmap": (lambda: jax.vmap(jax.pmap(jnp.sin, devices=D), 1, 1), cube(4, 3)),
+    "vmap of two": (lambda: jax.vmap(nest(jnp.sin, (2, 2), D), 2, 1), cube(2, 2, 3)),
+    "grad": (
+        lambda: jax.grad(lambda x: nest(lambda r: r**2 * lax.psum(r, "a0"), (2, 2), D)(x).sum()),
+        cube(2, 2, 3),
+    ),
+    "a loop": (
+        lambda: jax.jit(lambda x: lax.fori_loop(0, 3, lambda _, y: nest(jnp.sin, (2, 2), D)(y), x)),
+        cube(2, 2),
+    ),
+    "two maps": (
+        lambda: jax.jit(
+            lambda x: (nest(jnp.sin, (4,), D)(x), nest(jnp.cos, (2, 2), D)(x.reshape(2, 2, -1)))
+        ),
+        cube(4, 2),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("count", [2, 8])
+def test_both_forms_show_the_same(case, count):
+    global D
+    D = jax.devices()[:count]
+    make, x = CASES[case]
+    found = []
+    for form in ("fused", "gang"):
+        with override(pmap_form=form):
+            ys = jax.tree.leaves(make()(x))
+            found.append([(np.asarray(y), lies(y), y.sharding) for y in ys])
+            # Fed back, as arrays that lie there, they are the same numbers.
+            again = jax.tree.leaves(jax.jit(lambda *ys: [y + 1 for y in ys])(*ys))
+            for y, z in zip(ys, again, strict=True):
+                np.testing.assert_array_equal(np.asarray(z), np.asarray(y) + 1)
+    for (a, where_a, sharding_a), (b, where_b, sharding_b) in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-6)
+        assert where_a == where_b and sharding_a == sharding_b
+
+
+def test_what_is_equal_along_several_axes_is_stored_once():
+    with override(pmap_form="fused"):
+        w = jnp.ones((50, 20))
+        make = lambda n: nest(lambda x: w * lax.psum(x, n), (2, 4), jax.devices())
+        for names, each in ((("a0", "a1"), 1), (("a0",), 4), ((), 8)):
+            y = make(names)(cube(2, 4))
+            assert y.on_device_size_in_bytes() == each * 4000 and len(y.devices()) == 8
+            want = cube(2, 4).sum(tuple(int(n[1]) for n in names), keepdims=True)
+            same(y, np.broadcast_to(want[..., None, None], (2, 4, 50, 20)))
+            same(y[1, 2], np.broadcast_to(want[-1, -1 if want.shape[1] == 1 else 2], (50, 20)))
+            again = nest(lambda y: y * 2, (2, 4), jax.devices())(y)
+            assert again.on_device_size_in_bytes() == each * 4000
+            same(again, 2 * np.asarray(y))
+
+
+def test_rows_of_inner_maps_are_never_too_many(form):
+    f = lambda r: r - lax.pmean(r, "j")
+    for n in (3, 5, 7, 12):
+        x = cube(2, n)
+        inner = jax.pmap(f, "j", devices=jax.devices()[:4])
+        got = jax.pmap(inner, "i", devices=jax.devices()[:4])(x)
+        same(got, x - x.mean(1, keepdims=True))
+    refused(ValueError, lambda: jax.pmap(f, "j", devices=jax.devices()[:4])(cube(6)), "6 rows")
+    with jax.disable_jit():
+        same(jax.pmap(jax.pmap(f, "j"), "i")(cube(2, 9)), cube(2, 9) - cube(2, 9).mean(1)[:, None])
+
+
+def test_a_step_fed_its_own_results_is_compiled_once(form):
+    from tests.spmd.common import counted_compilations
+
+    step = jax.pmap(lambda w, x: w - 0.1 * lax.pmean(x * w, "i"), "i")
+    half = jax.pmap(
+        lambda w, x: w - 0.1 * lax.pmean(x * w, "i"), "i", in_axes=(None, 0), out_axes=None
+    )
+    with counted_compilations() as texts:
+        for f, w in ((step, cube(4, 2)), (half, cube(2))):
+            for _ in range(4):
+                w = f(w, cube(4, 2))
+    assert len(texts) <= (2 if form == "fused" else 3)
