@@ -293,8 +293,14 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
     >>> jnp.nonzero(jnp.array([[0, 5], [7, 0]])), jnp.nonzero(jnp.array([0, 5]), size=3)
     ((Array([0, 1], dtype=int32), Array([1, 0], dtype=int32)), (Array([1, 0, 0], dtype=int32),))
+
+    Raises: ShapeError for an array without axes.
     """
-    return _nonzero("nonzero", value("nonzero", a), size, fill_value)
+    a = value("nonzero", a)
+    if not a.ndim:
+        fix = "jnp.atleast_1d(a), or jnp.flatnonzero(a)"
+        raise ShapeError("an array without axes has no positions", op="nonzero", a=a, fix=fix)
+    return _nonzero("nonzero", a, size, fill_value)
 
 
 def _nonzero(op: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, ...]:

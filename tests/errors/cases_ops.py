@@ -56,6 +56,7 @@ CASES: dict[str, Any] = {
     "stack: shapes": lambda: jnp.stack([F, V]),
     "reshape: two unknowns": lambda: jnp.reshape(F, (-1, -1)),
     "reshape: what does not divide": lambda: jnp.reshape(F, (4, -1)),
+    "nonzero: no axes": lambda: jnp.nonzero(jnp.int32(1)),
     "zeros: a shape of two arguments": lambda: jnp.zeros(2, 3),
     "concatenate: arrays as arguments": lambda: jnp.concatenate(F, F),
     "a list as an operand": lambda: jnp.ones(3) @ [1, 2, 3],
