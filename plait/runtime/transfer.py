@@ -10,7 +10,7 @@ import numpy as np
 from plait.core import tree
 from plait.core.interpreter import Tracer
 from plait.core.types import is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, an
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, an, several
 from plait.runtime import client, xla
 from plait.runtime.array import Array, canonical_value, from_host, own_array
 from plait.runtime.placement import (
@@ -50,8 +50,8 @@ def device_put(
     """Arrays on a device, or spread over several.
 
     device: a device; a Sharding; None for the default device; a sequence of devices, over which the
-    leading axis of every array is split in equal consecutive blocks; or a tree of these that is a
-    prefix of x. Traced values are returned as they are. With donate=True the memory of x may be
+    leading axis of every array is split in equal consecutive blocks (of fewer rows than devices,
+    one to each of the first); or a tree of these that is a prefix of x. Traced values are returned as they are. With donate=True the memory of x may be
     taken; with may_alias=False an array that is there already is copied, not shared.
 
     Raises: ArgumentTypeError for what is no device; ShapeError for a leading axis that does not
@@ -150,19 +150,34 @@ def _sharded(x: Any, sharding: xla.Sharding) -> Array:
 
 
 def spread(x: Any, devices: Sequence[Any]) -> Array:
-    """An array with its leading axis split over devices in equal consecutive blocks."""
+    """An array with its leading axis split over devices in equal consecutive blocks, as pmap takes
+    it: fewer rows than devices go to the first of them, one each.
+    """
     type_ = type_of(x)
     devices = tuple(devices)
-    if not type_.shape or type_.shape[0] % len(devices):
+    count = len(devices)
+    if not type_.shape:
         raise ShapeError(
-            f"the leading axis does not split over {len(devices)} devices",
+            f"a scalar has no rows to spread over {count} devices",
             op="device_put",
             x=x,
-            fix=f"a leading axis of {len(devices)} or a multiple, or one device",
+            fix="give it a leading axis, or name one device",
         )
+    rows = type_.shape[0]
+    if rows > count and rows % count:
+        raise ShapeError(
+            f"{rows} rows do not spread evenly over {count} devices",
+            op="device_put",
+            x=x,
+            fix=f"pad it with {several(-rows % count, 'row')}, or use at most {count} rows or a "
+            f"multiple of {count}, or name one device",
+        )
+    devices = devices[:rows] or devices
     if fused_on(devices):
         # The fused form of pmap keeps all lanes in one buffer.
         return _shown(x, Shown(rows_over(devices, type_.ndim)))
+    if len(devices) == 1:
+        return _on_device(x, devices[0])
     return _sharded(x, rows_over(devices, type_.ndim))
 
 

@@ -117,9 +117,19 @@ def test_r37_a_list_of_devices_splits_the_leading_axis():
     same(blocks["a"].addressable_shards[1].data, np.float32([4, 5, 6, 7]))
     same(blocks["b"][0].addressable_shards[0].data, data.T[:2])
     refused(
-        ValueError, lambda: jax.device_put(np.ones(3), devices(0, 1)), "leading axis", "2 devices"
+        ValueError,
+        lambda: jax.device_put(np.ones(3), devices(0, 1)),
+        "3 rows",
+        "2 devices",
+        "1 row",
     )
-    refused(ValueError, lambda: jax.device_put(1.0, devices(0, 1)), "leading axis")
+    # As pmap takes them: fewer rows than devices are on the first ones, where the map leaves them.
+    for rows in (1, 2, 3, 8, 16):
+        x = jax.device_put(np.ones((rows, 2)), jax.devices())
+        y = jax.pmap(lambda r: r + 1)(x)
+        assert [s.device for s in x.addressable_shards] == jax.devices()[:rows]
+        assert (x.sharding, x.devices()) == (y.sharding, y.devices())
+    refused(ValueError, lambda: jax.device_put(1.0, devices(0, 1)), "a scalar has no rows")
     refused(TypeError, lambda: jax.device_put(data, ["cpu:0"]), "device")
 
 
