@@ -16,6 +16,8 @@ PUBLIC = (
     "plait.debug",
     "plait.dtypes",
     "plait.errors",
+    "plait.example_libraries.optimizers",
+    "plait.example_libraries.stax",
     "plait.experimental",
     "plait.flatten_util",
     "plait.image",
