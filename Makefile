@@ -3,6 +3,7 @@
 #   make test    run the whole test suite (ARGS="-k name" selects)
 #   make coverage  the core, ops and interpreters, with the lines that their tests reach
 #   make lint    ruff and pyright
+#   make docs    the site, into site/; a warning is an error
 # Another Python, beside the first:  make test PYTHON=python3.13 VENV=.venv313
 
 PYTHON ?= python3
@@ -10,7 +11,7 @@ VENV ?= .venv
 ARGS ?=
 BIN := $(VENV)/bin
 
-.PHONY: demo test coverage lint format bench clean
+.PHONY: demo test coverage lint format bench docs clean
 
 demo: $(VENV)/.examples
 	$(BIN)/python examples/train_digits.py $(ARGS)
@@ -34,6 +35,9 @@ format: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(ARGS)
+
+docs: $(VENV)/.docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 clean:
 	rm -rf $(VENV)

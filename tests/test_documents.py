@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import doctest
+import importlib
 import os
 import pathlib
 import re
@@ -66,6 +67,17 @@ def test_the_programs_of_the_page_on_pmap_run():
     data = "import numpy as np\ndata = np.ones((2, 3), np.float32)\nparams = {'w': data[0]}\n"
     out = run(data + "".join(programs) + "\nprint(share(np.array([1.0, 3.0])))")
     assert out.split() == ["[0.25", "0.75]"]
+
+
+def test_what_is_said_to_be_missing_is_missing():
+    text = (ROOT / "docs/coming_from_jax.md").read_text(encoding="utf-8")
+    listed = text.partition("## What plait does not have")[2].split("\n| ")
+    names = [n for row in listed for n in re.findall(r"`jax\.([\w.]+)`", row.partition("|")[0])]
+    assert len(names) > 5
+    for name in names:
+        package, _, last = f"plait.{name}".rpartition(".")
+        with pytest.raises((ImportError, AttributeError)):
+            getattr(importlib.import_module(package), last)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
