@@ -23,7 +23,7 @@ def check_jvp(
     Raises: AssertionError.
 
     >>> import functools, plait, plait.numpy as jnp
-    >>> check_jvp(jnp.sin, functools.partial(plait.jvp, jnp.sin), (1.0,))
+    >>> plait.test_util.check_jvp(jnp.sin, functools.partial(plait.jvp, jnp.sin), (1.0,))
     """
     primals, ts, shape = _directions(args)
     y, t = f_jvp(tuple(shape.unflatten(primals)), tuple(shape.unflatten(ts)))
@@ -47,7 +47,7 @@ def check_vjp(
     Raises: AssertionError.
 
     >>> import functools, plait, plait.numpy as jnp
-    >>> check_vjp(jnp.sin, functools.partial(plait.vjp, jnp.sin), (1.0,))
+    >>> plait.test_util.check_vjp(jnp.sin, functools.partial(plait.vjp, jnp.sin), (1.0,))
     """
     primals, ts, shape = _directions(args)
     y, pull = f_vjp(*shape.unflatten(primals))

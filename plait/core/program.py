@@ -200,7 +200,7 @@ def eval_jaxpr(jaxpr: Program, consts: Sequence[Any], *args: Any) -> list[Any]:
 
     >>> closed = plait.make_jaxpr(lambda x: x * 2.0)(1.0)
     >>> plait.core.eval_jaxpr(closed.jaxpr, closed.consts, 3.0)
-    [Array(6., dtype=float32)]
+    [Array(6., dtype=float32, weak_type=True)]
     """
     return list(run_program(jaxpr, *consts, *args))
 

@@ -175,7 +175,8 @@ def triangular_solve(
     Shapes: a [..., n, n], b [..., n, k] (or [..., k, n]), or without the axis of size k.
     Derivative: dx = A⁻¹ (db - dA x). Raises: ShapeError, DtypeError.
 
-    >>> triangular_solve(np.array([[2.0, 0.0], [1.0, 4.0]]), np.ones(2), left_side=True, lower=True)
+    >>> a = np.array([[2.0, 0.0], [1.0, 4.0]])
+    >>> lax.linalg.triangular_solve(a, np.ones(2), left_side=True, lower=True)
     Array([0.5  , 0.125], dtype=float32)
     """
     ta, tb = type_of(a), type_of(b)

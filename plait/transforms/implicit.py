@@ -36,7 +36,7 @@ def custom_root(
     ...         return lax.fori_loop(0, 20, lambda _, x: x - f(x) / (2 * x), x)
     ...     return lax.custom_root(lambda x: x**2 - a, a, newton, lambda g, y: y / g(1.0))
     >>> plait.grad(root)(4.0)
-    Array(0.25, dtype=float32)
+    Array(0.25, dtype=float32, weak_type=True)
     """
     for name, function in (("f", f), ("solve", solve), ("tangent_solve", tangent_solve)):
         check_function(function, "custom_root", name)
