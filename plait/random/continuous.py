@@ -61,6 +61,9 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     """Standard normal numbers, given that they lie in (lower, upper).
 
     Shapes: lower and upper broadcast to shape, which by default is their common shape. Raises:
+
+    >>> plait.random.truncated_normal(plait.random.key(0), -2.0, 2.0, (3,)).round(3)
+    Array([ 1.456,  1.715, -0.413], dtype=float32)
     ArgumentTypeError for what is no key; ShapeError; ArgumentError for dtypes that are not floats.
     """
     key = check_key("truncated_normal", key)
@@ -84,7 +87,11 @@ def exponential_values(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Exponential numbers: density exp(-x) for x >= 0."""
+    """Exponential numbers: density exp(-x) for x >= 0.
+
+    >>> plait.random.exponential(plait.random.key(0), (3,)).round(3)
+    Array([2.95 , 3.843, 0.404], dtype=float32)
+    """
     key, choices = _standard("exponential", key, shape, dtype)
     return _exponential(key, **choices)
 
@@ -148,6 +155,9 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     """Gumbel numbers: density exp(-(x + exp(-x))).
 
     `mode` "high" (or "highest") draws more bits than "low", the default, so that large numbers,
+
+    >>> plait.random.gumbel(plait.random.key(0), (3,)).round(3)
+    Array([ 2.923,  3.833, -0.097], dtype=float32)
     beyond 16 in float32, come with the right frequency. Raises: ArgumentError for other modes.
     """
     key, choices = _standard("gumbel", key, shape, dtype)
@@ -161,7 +171,11 @@ def _laplace(key: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Laplace numbers: density exp(-|x|) / 2."""
+    """Laplace numbers: density exp(-|x|) / 2.
+
+    >>> plait.random.laplace(plait.random.key(0), (3,)).round(3)
+    Array([-2.257, -3.15 ,  0.409], dtype=float32)
+    """
     key, choices = _standard("laplace", key, shape, dtype)
     return _laplace(key, **choices)
 
@@ -173,7 +187,11 @@ def _logistic(key: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Logistic numbers: density exp(-x) / (1 + exp(-x))²."""
+    """Logistic numbers: density exp(-x) / (1 + exp(-x))².
+
+    >>> plait.random.logistic(plait.random.key(0), (3,)).round(3)
+    Array([ 2.896,  3.822, -0.698], dtype=float32)
+    """
     key, choices = _standard("logistic", key, shape, dtype)
     return _logistic(key, **choices)
 
@@ -185,7 +203,11 @@ def _cauchy(key: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Cauchy numbers: density 1 / (π (x² + 1))."""
+    """Cauchy numbers: density 1 / (π (x² + 1)).
+
+    >>> plait.random.cauchy(plait.random.key(0), (3,)).round(3)
+    Array([ 6.027, 14.838, -0.582], dtype=float32)
+    """
     key, choices = _standard("cauchy", key, shape, dtype)
     return _cauchy(key, **choices)
 
@@ -201,7 +223,11 @@ def _maxwell(key: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Maxwell numbers: the lengths of vectors of three standard normal numbers."""
+    """Maxwell numbers: the lengths of vectors of three standard normal numbers.
+
+    >>> plait.random.maxwell(plait.random.key(0), (3,)).round(3)
+    Array([2.631, 0.991, 0.965], dtype=float32)
+    """
     key, choices = _standard("maxwell", key, shape, dtype)
     return _maxwell(key, **choices)
 
@@ -220,6 +246,9 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     """Maxwell numbers with a random sign, times scale, plus loc.
 
     Shapes: the result has the axes of `shape`, then those of loc and scale; without `shape` those
+
+    >>> plait.random.double_sided_maxwell(plait.random.key(0), 0.0, 1.0, (2,)).round(3)
+    Array([1.546, 1.574], dtype=float32)
     of loc and scale twice.
     """
     op = "double_sided_maxwell"
@@ -242,7 +271,11 @@ def _weibull_min(key: Any, scale: Any, concentration: Any, *, shape: Any, dtype:
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Any:
-    """Weibull numbers: density c/s (x/s)^(c-1) exp(-(x/s)^c), s the scale, c the concentration."""
+    """Weibull numbers: density c/s (x/s)^(c-1) exp(-(x/s)^c), s the scale, c the concentration.
+
+    >>> plait.random.weibull_min(plait.random.key(0), 2.0, 1.5, (3,)).round(3)
+    Array([4.114, 4.907, 1.093], dtype=float32)
+    """
     key, choices = _standard("weibull_min", key, shape, dtype)
     for name, x in (("scale", scale), ("concentration", concentration)):
         parameter("weibull_min", name, x)
@@ -270,7 +303,11 @@ def _pareto(key: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Pareto numbers: density b / x^(b+1) for x >= 1."""
+    """Pareto numbers: density b / x^(b+1) for x >= 1.
+
+    >>> plait.random.pareto(plait.random.key(0), 3.0, (3,)).round(3)
+    Array([2.673, 3.601, 1.144], dtype=float32)
+    """
     key, choices = with_parameters("pareto", key, shape, dtype, b=b)
     return _pareto(key, b, **choices)
 
@@ -282,7 +319,11 @@ def _rayleigh(key: Any, scale: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Rayleigh numbers: density x/s² exp(-x²/(2 s²)) for x >= 0, s the scale."""
+    """Rayleigh numbers: density x/s² exp(-x²/(2 s²)) for x >= 0, s the scale.
+
+    >>> plait.random.rayleigh(plait.random.key(0), 2.0, (3,)).round(3)
+    Array([0.656, 0.416, 2.969], dtype=float32)
+    """
     key, choices = with_parameters("rayleigh", key, shape, dtype, scale=scale)
     return _rayleigh(key, scale, **choices)
 
@@ -302,7 +343,11 @@ def _wald(key: Any, mean: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Wald (inverse Gaussian) numbers of the given mean, the shape parameter being 1."""
+    """Wald (inverse Gaussian) numbers of the given mean, the shape parameter being 1.
+
+    >>> plait.random.wald(plait.random.key(0), 1.0, (3,)).round(3)
+    Array([0.381, 0.416, 0.481], dtype=float32)
+    """
     key, choices = with_parameters("wald", key, shape, dtype, mean=mean)
     return _wald(key, mean, **choices)
 
@@ -319,7 +364,11 @@ def _triangular(key: Any, left: Any, mode: Any, right: Any, *, shape: Any, dtype
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
 ) -> Any:
-    """Numbers whose density rises evenly from left to mode and falls evenly to right."""
+    """Numbers whose density rises evenly from left to mode and falls evenly to right.
+
+    >>> plait.random.triangular(plait.random.key(0), 0.0, 1.0, 4.0, (3,)).round(3)
+    Array([3.208, 3.493, 1.169], dtype=float32)
+    """
     key, choices = with_parameters(
         "triangular", key, shape, dtype, left=left, mode=mode, right=right
     )
@@ -332,7 +381,11 @@ def _lognormal(key: Any, sigma: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Any:
-    """Numbers whose logarithm is normal, with mean 0 and standard deviation sigma."""
+    """Numbers whose logarithm is normal, with mean 0 and standard deviation sigma.
+
+    >>> plait.random.lognormal(plait.random.key(0), 0.5, (3,)).round(3)
+    Array([2.251, 2.753, 0.805], dtype=float32)
+    """
     key, choices = with_parameters("lognormal", key, shape, dtype, sigma=sigma)
     return _lognormal(key, sigma, **choices)
 

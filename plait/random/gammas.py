@@ -132,6 +132,9 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
 
     Shapes: a broadcasts to shape, which by default is its own. Raises: ArgumentTypeError for what
     is no key; ShapeError; ArgumentError for dtypes that are not floats.
+
+    >>> plait.random.gamma(plait.random.key(0), jnp.array([0.5, 5.0])).round(3)
+    Array([0.885, 4.822], dtype=float32)
     """
     return _gamma_or_log("gamma", key, a, shape, dtype, in_logs=False)
 
@@ -140,6 +143,9 @@ def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     """The logarithms of gamma numbers, exact also where these are too small for a float.
 
     The same numbers as those of `gamma` for one key. Differentiable with respect to a.
+
+    >>> plait.random.loggamma(plait.random.key(0), jnp.array([1e-3, 5.0])).round(1)
+    Array([-110.6,    1.6], dtype=float32)
     """
     return _gamma_or_log("loggamma", key, a, shape, dtype, in_logs=True)
 
@@ -165,7 +171,11 @@ def _beta(key: Any, a: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Beta numbers: density proportional to x^(a-1) (1-x)^(b-1) on [0, 1]."""
+    """Beta numbers: density proportional to x^(a-1) (1-x)^(b-1) on [0, 1].
+
+    >>> plait.random.beta(plait.random.key(0), 2.0, jnp.array([1.0, 5.0])).round(3)
+    Array([0.399, 0.274], dtype=float32)
+    """
     key, choices = with_parameters("beta", key, shape, dtype, a=a, b=b)
     return _beta(key, a, b, **choices)
 
@@ -183,6 +193,9 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any
     x_i^(alpha_i - 1).
 
     Shapes: alpha [*s, n]; the result has the shape (*shape, n), by default that of alpha.
+
+    >>> plait.random.dirichlet(plait.random.key(0), jnp.ones(3)).sum().round(3)
+    Array(1., dtype=float32)
     """
     key = check_key("dirichlet", key)
     dtype = float_dtype("dirichlet", dtype)
@@ -204,7 +217,11 @@ def _chisquare(key: Any, df: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Chi-square numbers of df degrees of freedom."""
+    """Chi-square numbers of df degrees of freedom.
+
+    >>> plait.random.chisquare(plait.random.key(0), 3.0, (2,)).round(3)
+    Array([2.205, 2.49 ], dtype=float32)
+    """
     key, choices = with_parameters("chisquare", key, shape, dtype, df=df)
     return _chisquare(key, df, **choices)
 
@@ -219,7 +236,11 @@ def _f(key: Any, dfnum: Any, dfden: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """F-distributed numbers of dfnum and dfden degrees of freedom."""
+    """F-distributed numbers of dfnum and dfden degrees of freedom.
+
+    >>> plait.random.f(plait.random.key(0), 3.0, 5.0, (2,)).round(3)
+    Array([2.58 , 0.192], dtype=float32)
+    """
     key, choices = with_parameters("f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
     return _f(key, dfnum, dfden, **choices)
 
@@ -233,7 +254,11 @@ def _t(key: Any, df: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
-    """Student's t numbers of df degrees of freedom."""
+    """Student's t numbers of df degrees of freedom.
+
+    >>> plait.random.t(plait.random.key(0), 3.0, (3,)).round(3)
+    Array([ 0.69 , -3.239, -1.675], dtype=float32)
+    """
     key, choices = with_parameters("t", key, shape, dtype, df=df)
     return _t(key, df, **choices)
 
@@ -250,7 +275,11 @@ def _generalized_normal(key: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """Generalized normal numbers: density proportional to exp(-|x|^p)."""
+    """Generalized normal numbers: density proportional to exp(-|x|^p).
+
+    >>> plait.random.generalized_normal(plait.random.key(0), 2.0, (2,)).round(3)
+    Array([0.954, 0.09 ], dtype=float32)
+    """
     op = "generalized_normal"
     key, dtype = check_key(op, key), float_dtype(op, dtype)
     shape = fitting_shape(op, known_shape(op, shape), p=parameter(op, "p", p).shape)
@@ -273,6 +302,9 @@ def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> An
     """Points spread evenly over the ball |x_1|^p + ... + |x_d|^p <= 1.
 
     Shapes: (*shape, d).
+
+    >>> plait.random.ball(plait.random.key(0), 3).round(3)
+    Array([0.917, 0.393, 0.012], dtype=float32)
     """
     key, dtype = check_key("ball", key), float_dtype("ball", dtype)
     parameter("ball", "p", p)

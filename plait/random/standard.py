@@ -76,7 +76,6 @@ def uniform(
     enable_x64). Raises: ArgumentTypeError for what is no key; ShapeError; ArgumentError for dtypes
     that are not floats.
 
-    >>> import plait.random
     >>> plait.random.uniform(plait.random.key(0), (2,))
     Array([0.947667 , 0.9785799], dtype=float32)
     """
@@ -121,7 +120,6 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     Dtype: float or complex, float32 by default (float64 with enable_x64). Raises:
     ArgumentTypeError for what is no key; ArgumentError for other dtypes.
 
-    >>> import plait.random
     >>> plait.random.normal(plait.random.key(0), (2,))
     Array([1.6226422, 2.0252647], dtype=float32)
     """
@@ -192,7 +190,6 @@ def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -
     An empty range gives minval. Raises: ArgumentTypeError for what is no key; ShapeError;
     DtypeError for dtypes that are not integers; IntegerOverflowError.
 
-    >>> import plait.random
     >>> plait.random.randint(plait.random.key(0), (5,), 0, 10)
     Array([9, 0, 2, 3, 1], dtype=int32)
     """
@@ -252,7 +249,6 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
     so that probabilities below 1e-7 are right as well. Raises: ArgumentTypeError for what is no
     key; DtypeError if p is not a float; ShapeError; ArgumentError for other modes.
 
-    >>> import plait.random
     >>> plait.random.bernoulli(plait.random.key(0), 0.9, (4,))
     Array([False, False,  True,  True], dtype=bool)
     """
@@ -278,7 +274,11 @@ def _rademacher(key: Any, *, shape: Any, dtype: Any) -> Any:
 
 
 def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
-    """-1 or 1, each with probability 1/2; int32 by default (int64 with enable_x64)."""
+    """-1 or 1, each with probability 1/2; int32 by default (int64 with enable_x64).
+
+    >>> plait.random.rademacher(plait.random.key(0), (6,))
+    Array([-1, -1,  1,  1, -1,  1], dtype=int32)
+    """
     key = check_key("rademacher", key)
     dtype = dtypes.default_int() if dtype is None else to_dtype(dtype)
     return _rademacher(key, shape=known_shape("rademacher", shape), dtype=dtype)
