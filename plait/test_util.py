@@ -22,7 +22,7 @@ def check_jvp(
 
     Raises: AssertionError.
 
-    >>> import functools, plait, plait.numpy as jnp
+    >>> import functools, plait.test_util, plait.numpy as jnp
     >>> plait.test_util.check_jvp(jnp.sin, functools.partial(plait.jvp, jnp.sin), (1.0,))
     """
     primals, ts, shape = _directions(args)
@@ -46,7 +46,7 @@ def check_vjp(
 
     Raises: AssertionError.
 
-    >>> import functools, plait, plait.numpy as jnp
+    >>> import functools, plait.test_util, plait.numpy as jnp
     >>> plait.test_util.check_vjp(jnp.sin, functools.partial(plait.vjp, jnp.sin), (1.0,))
     """
     primals, ts, shape = _directions(args)
