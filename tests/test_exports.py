@@ -36,6 +36,7 @@ PUBLIC = (
     "plait.scipy.integrate",
     "plait.scipy.interpolate",
     "plait.scipy.ndimage",
+    "plait.scipy.optimize",
     "plait.scipy.signal",
     "plait.sharding",
     "plait.testing",

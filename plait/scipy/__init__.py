@@ -8,10 +8,30 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 if _TYPE_CHECKING:
-    from plait.scipy import cluster, fft, integrate, interpolate, linalg, ndimage, signal, sparse
+    from plait.scipy import (
+        cluster,
+        fft,
+        integrate,
+        interpolate,
+        linalg,
+        ndimage,
+        optimize,
+        signal,
+        sparse,
+    )
 
 _MODULES = frozenset(
-    ("cluster", "fft", "integrate", "interpolate", "linalg", "ndimage", "signal", "sparse")
+    (
+        "cluster",
+        "fft",
+        "integrate",
+        "interpolate",
+        "linalg",
+        "ndimage",
+        "optimize",
+        "signal",
+        "sparse",
+    )
 )
 
 
