@@ -127,7 +127,7 @@ def qdwh(
         weights = [w.astype(x.dtype) for w in (b / c, a - b / c, jnp.sqrt(c))]
         new = cond(c > 100, _by_qr, _by_cholesky, u, *weights)
         moved = jnp.linalg.norm(new - u) / jnp.maximum(jnp.linalg.norm(new), precision)
-        return new, low, count + 1, moved <= close
+        return new, low, count + 1, (moved <= close) & (1 - low <= close)
 
     def more(state: Any) -> Any:
         _, _, count, converged = state

@@ -1,1 +1,619 @@
-"""`plait.scipy.linalg`: factorisations and equations, in SciPy's forms."""
+"""`plait.scipy.linalg`: factorisations and equations, in SciPy's forms.
+
+Names and signatures are those of JAX's `jax.scipy.linalg`; arguments of SciPy's that concern its
+memory and its checks (overwrite_a, check_finite, ...) are taken and change nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+import plait.numpy as jnp
+from plait.core import dtypes
+from plait.errors import ArgumentError, ShapeError
+from plait.lax import linalg as lax_linalg
+from plait.numpy import equations, factors
+from plait.numpy.factors import matrices
+from plait.numpy.promotion import promote_dtypes, value
+from plait.ops.eigen import eigh as eigh_of
+from plait.ops.householder import householder_product, ormqr
+from plait.ops.lu import lu as lu_of
+from plait.ops.lu import lu_pivots_to_permutation, solve_with_lu, unpacked
+from plait.ops.matrix import adjoint, matmul
+from plait.ops.qr import geqrf, qr_p
+from plait.ops.schur import hessenberg as hessenberg_of
+from plait.ops.schur import schur as schur_of
+from plait.ops.svd import SvdAlgorithm
+from plait.ops.svd import svd as svd_of
+from plait.ops.triangular import triangular_solve
+from plait.regions.custom import custom_jvp, stop_gradient
+from plait.regions.linear_solve import custom_linear_solve
+from plait.scipy.matrix_functions import (
+    expm,
+    expm_frechet,
+    funm,
+    rsf2csf,
+    solve_sylvester,
+    sqrtm,
+)
+from plait.scipy.special_matrices import (
+    block_diag,
+    circulant,
+    companion,
+    convolution_matrix,
+    dft,
+    fiedler,
+    fiedler_companion,
+    hadamard,
+    hankel,
+    helmert,
+    hilbert,
+    invhilbert,
+    invpascal,
+    leslie,
+    pascal,
+    toeplitz,
+)
+from plait.transforms.choices import PerChoice
+
+# --- Cholesky
+
+
+def cholesky(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """The upper triangular R of which a = Rᴴ R, or with `lower` the L of which a = L Lᴴ.
+
+    Shapes: a [..., n, n], Hermitian and positive definite, else the result is NaN. (a + aᴴ) / 2 is
+    what is looked at. Raises: ShapeError, DtypeError.
+    """
+    return factors.cholesky(a, upper=not lower)
+
+
+def cho_factor(
+    a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, bool]:
+    """(cholesky(a, lower), lower), for cho_solve."""
+    return cholesky(a, lower=lower), lower
+
+
+def cho_solve(
+    c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True
+) -> Any:
+    """The solution of a x = b, given cho_factor(a).
+
+    Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError.
+    """
+    c, lower = c_and_lower
+    c, b, vector = _equation("cho_solve", c, b)
+    x = _cho_solve(c, b, lower=bool(lower))
+    return x[..., 0] if vector else x
+
+
+@PerChoice
+def _cho_solve(c: Any, b: Any, *, lower: bool) -> Any:
+    how = {"left_side": True, "lower": lower}
+    y = triangular_solve(c, b, transpose_a=not lower, conjugate_a=not lower, **how)
+    return triangular_solve(c, y, transpose_a=lower, conjugate_a=lower, **how)
+
+
+def _equation(op: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
+    """The operands of an equation in one dtype, with b as columns; and whether it was a vector."""
+    a, b = promote_dtypes(op, (a, b))
+    a = matrices(op, a, square=True)
+    b = value(op, b, 1).astype(a.dtype)
+    vector = b.ndim == 1
+    b = b[:, None] if vector else b
+    if b.ndim < 2 or b.shape[-2] != a.shape[-1]:
+        raise ShapeError("b must have as many rows as a", op=op, a=a, b=b)
+    batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    a, b = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
+    return a, b, vector
+
+
+# --- determinants, inverses, equations
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The determinants of square matrices: a [..., n, n] -> [...]."""
+    return equations.det(a)
+
+
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The inverses of square matrices: a [..., n, n]."""
+    return equations.inv(a)
+
+
+_ASSUMED = ("gen", "sym", "her", "pos")
+
+
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Any:
+    """The solution x of a x = b for square matrices a.
+
+    assume_a says what a is: "pos", Hermitian and positive definite, is solved by Cholesky, and
+    `lower` then says which triangle is looked at; "gen", "sym" and "her" by LU.
+    Shapes: a [..., n, n], b [n] or [..., n, k]. Derivative: dx = a⁻¹ (db - da x).
+    Raises: ShapeError, DtypeError, ArgumentError.
+    """
+    if assume_a not in _ASSUMED:
+        fix = ", ".join(map(repr, _ASSUMED))
+        raise ArgumentError("a can be assumed to be", op="solve", assume_a=assume_a, fix=fix)
+    if assume_a != "pos":
+        return equations.solve(a, b)
+    a, b, vector = _equation("solve", a, b)
+    x = _solve_positive(a, b, lower=bool(lower))
+    return x[..., 0] if vector else x
+
+
+@PerChoice
+def _solve_positive(a: Any, b: Any, *, lower: bool) -> Any:
+    fixed = stop_gradient(a if lower else adjoint(a))
+    c = lax_linalg.cholesky(fixed, symmetrize_input=False)
+
+    def find(_: Any, b: Any) -> Any:
+        return _cho_solve(c, b, lower=True)
+
+    def find_transposed(_: Any, b: Any) -> Any:
+        # aᵀ is the conjugate of the Hermitian a.
+        return jnp.conj(_cho_solve(c, jnp.conj(b), lower=True))
+
+    return custom_linear_solve(lambda x: matmul(a, x), b, find, find_transposed)
+
+
+_TRANS = {0: 0, "N": 0, 1: 1, "T": 1, 2: 2, "C": 2}
+
+
+def solve_triangular(
+    a: Any,
+    b: Any,
+    trans: int | str = 0,
+    lower: bool = False,
+    unit_diagonal: bool = False,
+    overwrite_b: bool = False,
+    debug: Any = None,
+    check_finite: bool = True,
+) -> Any:
+    """The solution of a x = b (trans 0 or "N"), aᵀ x = b (1, "T") or aᴴ x = b (2, "C") for
+    triangular matrices a, of which the upper (or lower) triangle is looked at.
+
+    Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError, ArgumentError.
+    """
+    op = "solve_triangular"
+    if trans not in _TRANS:
+        raise ArgumentError("there is no such trans", op=op, trans=trans, fix='0, 1, 2, "N", "T"')
+    how = _TRANS[trans]
+    a, b, vector = _equation(op, a, b)
+    x = triangular_solve(
+        a,
+        b,
+        left_side=True,
+        lower=bool(lower),
+        transpose_a=how > 0,
+        conjugate_a=how == 2,
+        unit_diagonal=bool(unit_diagonal),
+    )
+    return x[..., 0] if vector else x
+
+
+# --- LU
+
+
+def lu(
+    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, ...]:
+    """(p, l, u), matrices of which a is p l u: p exchanges rows, l is lower triangular with ones on
+    its diagonal, u upper triangular; with permute_l (p l, u).
+
+    Shapes: a [..., m, n] -> [..., m, m], [..., m, k], [..., k, n], k = min(m, n).
+    """
+    return _lu(matrices("lu", a), permute_l=bool(permute_l))
+
+
+@PerChoice
+def _lu(a: Any, *, permute_l: bool) -> Any:
+    packed, _, order = lu_of(a)
+    l, u = unpacked(packed)  # noqa: E741
+    real = dtypes.real_of(a.dtype)
+    p = (np.arange(a.shape[-2])[:, None] == order[..., None, :]).astype(real)
+    return (matmul(p, l), u) if permute_l else (p, l, u)
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """(lu, piv), for lu_solve: L and U in one array, and the rows that were exchanged.
+
+    Shapes: a [..., m, n] -> [..., m, n], [..., min(m, n)].
+    """
+    return _lu_factor(matrices("lu_factor", a))
+
+
+@PerChoice
+def _lu_factor(a: Any) -> Any:
+    return lu_of(a)[:2]
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any],
+    b: Any,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """The solution of a x = b (trans 0), aᵀ x = b (1) or aᴴ x = b (2), given lu_factor(a).
+
+    Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError, ArgumentError.
+    """
+    packed, pivots = lu_and_piv
+    if trans not in (0, 1, 2):
+        raise ArgumentError("trans is 0, 1 or 2", op="lu_solve", trans=trans)
+    packed, b, vector = _equation("lu_solve", packed, b)
+    pivots = jnp.broadcast_to(value("lu_solve", pivots), packed.shape[:-1])
+    x = _lu_solve(packed, pivots, b, trans=trans)
+    return x[..., 0] if vector else x
+
+
+@PerChoice
+def _lu_solve(packed: Any, pivots: Any, b: Any, *, trans: int) -> Any:
+    order = lu_pivots_to_permutation(pivots, packed.shape[-1])
+    return solve_with_lu(packed, order, b, trans)
+
+
+# --- QR
+
+
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> tuple[Any, ...]:
+    """(q, r), a unitary and an upper triangular matrix of which a is the product; (r,) with mode
+    "r". With pivoting one more result, p: a[:, p] is q r, the diagonal of r not growing.
+
+    mode: "full", q [..., m, m] and r [..., m, n]; "economic", q [..., m, k], r [..., k, n].
+    Shapes: a [..., m, n], k = min(m, n). Raises: ShapeError, DtypeError, ArgumentError.
+    """
+    if mode not in ("full", "economic", "r"):
+        fix = '"full", "economic" or "r"'
+        raise ArgumentError("there is no such mode", op="qr", mode=mode, fix=fix)
+    results = _qr(matrices("qr", a), full=mode != "economic", pivoting=bool(pivoting))
+    return results[1:] if mode == "r" else results
+
+
+@PerChoice
+def _qr(a: Any, *, full: bool, pivoting: bool) -> Any:
+    return qr_p.bind(a, pivoting=pivoting, full_matrices=full)
+
+
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> tuple[Any, ...]:
+    """(c q, r) for a = q r, or (q c, r) with mode "left"; with pivoting one more result, see qr.
+
+    Shapes: a [..., m, n], q [..., m, k] with k = min(m, n); c [..., p, m], or [..., k, p] on the
+    left, or a vector. conjugate: conj(q) in place of q. Raises: ShapeError, ArgumentError.
+    """
+    op = "qr_multiply"
+    if mode not in ("left", "right"):
+        raise ArgumentError('mode is "left" or "right"', op=op, mode=mode)
+    a, c = promote_dtypes(op, (a, c))
+    a = matrices(op, a)
+    c = value(op, c, 1).astype(a.dtype)
+    vector = c.ndim == 1
+    if vector:
+        c = c[:, None] if mode == "left" else c[None, :]
+    m, n = a.shape[-2:]
+    k = min(m, n)
+    if c.shape[-2 if mode == "left" else -1] != (k if mode == "left" else m):
+        raise ShapeError("c does not fit q", op=op, a=a, c=c)
+    batch = jnp.broadcast_shapes(a.shape[:-2], c.shape[:-2])
+    a, c = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, c))
+    y, *rest = _qr_multiply(a, c, left=mode == "left", pivoting=pivoting, conjugate=conjugate)
+    return (y[..., 0] if vector and mode == "left" else y[..., 0, :] if vector else y), *rest
+
+
+@PerChoice
+def _qr_multiply(a: Any, c: Any, *, left: bool, pivoting: bool, conjugate: bool) -> Any:
+    k = min(a.shape[-2:])
+    if pivoting:
+        q, r, *order = qr_p.bind(a, pivoting=True, full_matrices=False)
+        q = jnp.conj(q) if conjugate else q
+        return (matmul(q, c) if left else matmul(c, q)), r, *order
+    packed, taus = geqrf(a)
+    if left:
+        c = jnp.pad(c, [(0, 0)] * (c.ndim - 2) + [(0, a.shape[-2] - k), (0, 0)])
+    c = jnp.conj(c) if conjugate else c
+    y = ormqr(packed[..., :k], taus, c, left=left)
+    y = jnp.conj(y) if conjugate else y
+    return (y if left else y[..., :k]), jnp.triu(packed[..., :k, :])
+
+
+# --- eigenvalues, singular values and related forms
+
+
+def eigh(
+    a: Any,
+    b: Any = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Any:
+    """(w, v): ascending eigenvalues and, in columns, eigenvectors of Hermitian matrices; w alone
+    with eigvals_only. Of a, and of b, one triangle is looked at.
+
+    With a positive definite b: a v = w b v (type 1), a b v = w v (2) or b a v = w v (3).
+    Shapes: a and b [..., n, n]. Raises: ShapeError, DtypeError; ArgumentError for `eigvals`.
+    """
+    op = "eigh"
+    if eigvals is not None:
+        fix = "leave it out, and slice the results"
+        raise ArgumentError("computes all eigenvalues", op=op, eigvals=eigvals, fix=fix)
+    if type not in (1, 2, 3):
+        raise ArgumentError("type is 1, 2 or 3", op=op, type=type)
+    if b is None:
+        w, v = _eigh(matrices(op, a, square=True), lower=bool(lower))
+    else:
+        a, b = promote_dtypes(op, (a, b))
+        a, b = matrices(op, a, square=True), matrices(op, b, 1, square=True)
+        batch = jnp.broadcast_shapes(a.shape, b.shape)
+        a, b = (jnp.broadcast_to(x, batch) for x in (a, b))
+        w, v = _general_eigh(a, b, lower=bool(lower), type=type)
+    return w if eigvals_only else (w, v)
+
+
+@PerChoice
+def _eigh(a: Any, *, lower: bool) -> Any:
+    v, w = eigh_of(a, lower=lower, symmetrize_input=False)
+    return w, v
+
+
+# b = L Lᴴ turns the equations into ones of the Hermitian L⁻¹ a L⁻ᴴ (type 1) or Lᴴ a L.
+@PerChoice
+def _general_eigh(a: Any, b: Any, *, lower: bool, type: int) -> Any:
+    half = lax_linalg.cholesky(b if lower else adjoint(b), symmetrize_input=False)
+    low = jnp.tril(a) if lower else adjoint(jnp.triu(a))
+    a = low + adjoint(jnp.tril(low, -1))
+    if type == 1:
+        c = triangular_solve(half, a, left_side=True, lower=True)
+        c = triangular_solve(half, c, lower=True, transpose_a=True, conjugate_a=True)
+    else:
+        c = matmul(adjoint(half), matmul(a, half))
+    v, w = eigh_of(c)
+    if type == 3:
+        return w, matmul(half, v)
+    how = {"left_side": True, "lower": True, "transpose_a": True, "conjugate_a": True}
+    return w, triangular_solve(half, v, **how)
+
+
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    *,
+    eigvals_only: bool = False,
+    select: str = "a",
+    select_range: tuple[float, float] | None = None,
+    tol: float | None = None,
+    key: Any = None,
+) -> Any:
+    """(w, v): ascending eigenvalues and eigenvectors of the symmetric matrix with diagonal d and e
+    beside it; w alone with eigvals_only.
+
+    select: "a", all; "i", those with numbers from select_range[0] to select_range[1]. tol and key
+    change nothing. Shapes: d [n], e [n - 1], real. Cost: that of eigh.
+    Raises: ShapeError, DtypeError, ArgumentError for select="v".
+    """
+    op = "eigh_tridiagonal"
+    d, e = promote_dtypes(op, (d, e))
+    d, e = value(op, d), value(op, e, 1)
+    if d.ndim != 1 or e.shape != (max(d.shape[0] - 1, 0),):
+        raise ShapeError("e has one element less than d", op=op, d=d, e=e)
+    if d.dtype in dtypes.COMPLEX:
+        raise ArgumentError("the diagonals are real", op=op, d=d, e=e)
+    if select not in ("a", "i"):
+        fix = '"a", or "i" with select_range'
+        raise ArgumentError("there is no such select", op=op, select=select, fix=fix)
+    w, v = _eigh(jnp.diag(d) + jnp.diag(e, -1), lower=True)
+    if select == "i":
+        if select_range is None or not 0 <= select_range[0] <= select_range[1] < d.shape[0]:
+            raise ArgumentError("select_range is (first, last)", op=op, select_range=select_range)
+        first, last = int(select_range[0]), int(select_range[1])
+        w, v = w[first : last + 1], v[:, first : last + 1]
+    return w if eigvals_only else (w, v)
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """(u, s, vh): matrices a [..., m, n] as u diag(s) vh; s alone without compute_uv.
+
+    lapack_driver: "gesdd" or "gesvd". See numpy.linalg.svd. Raises: ShapeError, ArgumentError.
+    """
+    drivers = {"gesdd": SvdAlgorithm.DEFAULT, "gesvd": SvdAlgorithm.QR}
+    if lapack_driver not in drivers:
+        raise ArgumentError('the driver is "gesdd" or "gesvd"', op="svd", driver=lapack_driver)
+    choices = {"full_matrices": bool(full_matrices), "compute_uv": bool(compute_uv)}
+    return _svd(matrices("svd", a), algorithm=drivers[lapack_driver], **choices)
+
+
+@PerChoice
+def _svd(a: Any, *, algorithm: SvdAlgorithm, full_matrices: bool, compute_uv: bool) -> Any:
+    return svd_of(a, full_matrices=full_matrices, compute_uv=compute_uv, algorithm=algorithm)
+
+
+def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
+    """(t, z): square matrices as z t zᴴ, z unitary, t upper triangular, or for real a nearly so:
+    it has blocks of two rows for pairs of complex eigenvalues. output "complex" avoids them.
+
+    Shapes: a [..., n, n]. On CPU only. Raises: ShapeError, DtypeError, ArgumentError.
+    """
+    if output not in ("real", "complex"):
+        raise ArgumentError('output is "real" or "complex"', op="schur", output=output)
+    a = matrices("schur", a, square=True)
+    return _schur(a.astype(dtypes.complex_of(a.dtype)) if output == "complex" else a)
+
+
+@PerChoice
+def _schur(a: Any) -> Any:
+    return schur_of(a)
+
+
+def hessenberg(
+    a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """H, with zeros below the diagonal next to the main one, of which a = q H qᴴ, q unitary; with
+    calc_q (H, q). Shapes: a [..., n, n]. On CPU only. Raises: ShapeError, DtypeError.
+    """
+    return _hessenberg(matrices("hessenberg", a, square=True), calc_q=bool(calc_q))
+
+
+@PerChoice
+def _hessenberg(a: Any, *, calc_q: bool) -> Any:
+    packed, taus = hessenberg_of(a)
+    h = jnp.triu(packed, -1)
+    if not calc_q:
+        return h
+    n = a.shape[-1]
+    if n < 2:
+        return h, jnp.broadcast_to(jnp.eye(n, dtype=a.dtype), a.shape)
+    rest = householder_product(packed[..., 1:, :-1], taus)
+    none = [(0, 0)] * (a.ndim - 2)
+    q = jnp.pad(rest, [*none, (1, 0), (1, 0)])
+    return h, q.at[..., 0, 0].set(1)
+
+
+def polar(
+    a: Any,
+    side: str = "right",
+    *,
+    method: str = "qdwh",
+    eps: float | None = None,
+    max_iterations: int | None = None,
+) -> tuple[Any, Any]:
+    """(u, p): matrices as u p (side "right") or p u ("left"), u with orthonormal columns (or rows),
+    p Hermitian and not negative.
+
+    method: "qdwh", an iteration (eps and max_iterations are its own), or "svd", which is also what
+    becomes of matrices that the iteration does not take.
+    Shapes: a [..., m, n] -> [..., m, n], and [..., n, n] or [..., m, m].
+    Derivative: where a has full rank. Raises: ShapeError, DtypeError, ArgumentError.
+    """
+    op = "polar"
+    if side not in ("left", "right"):
+        raise ArgumentError('side is "left" or "right"', op=op, side=side)
+    if method not in ("qdwh", "svd"):
+        raise ArgumentError('method is "qdwh" or "svd"', op=op, method=method)
+    a = matrices(op, a)
+    if side == "left":
+        a = adjoint(a)
+    m, n = a.shape[-2:]
+    iterates = method == "qdwh" and a.ndim == 2 and m >= n > 0
+    u, p = _polar(a, how=("qdwh", eps, max_iterations) if iterates else ("svd", None, None))
+    return (adjoint(u), p) if side == "left" else (u, p)
+
+
+@PerChoice
+def _polar(a: Any, *, how: tuple[str, Any, Any]) -> Any:
+    return _unitary_and_rest(a, how)
+
+
+def _unitary_and_rest(a: Any, how: tuple[str, Any, Any]) -> Any:
+    @custom_jvp
+    def parts(a: Any) -> Any:
+        if how[0] == "qdwh":
+            u, p, _, _ = lax_linalg.qdwh(a, eps=how[1], max_iterations=how[2])
+            return u, p
+        u, s, vh = svd_of(a, full_matrices=False)
+        v = adjoint(vh)
+        return matmul(u, vh), matmul(v * s[..., None, :].astype(v.dtype), vh)
+
+    # a = u p and W = uᴴ du, skew-Hermitian: uᴴ da = W p + dp, so W p + p W = uᴴ da - daᴴ u, which
+    # is divided by sums of eigenvalues of p in the basis of its eigenvectors.
+    @parts.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        (a,), (t,) = primals, tangents
+        u, p = parts(a)
+        y = matmul(adjoint(u), t)
+        v, w = eigh_of(p)
+        sums = w[..., :, None] + w[..., None, :]
+        sums = jnp.where(sums == 0, 1, sums)
+        skew = matmul(adjoint(v), matmul(y - adjoint(y), v)) / sums.astype(a.dtype)
+        skew = matmul(v, matmul(skew, adjoint(v)))
+        du = matmul(u, skew)
+        if a.shape[-2] > a.shape[-1]:
+            outside = t - matmul(u, y)
+            du = du + adjoint(equations.solve_general(p, adjoint(outside)))
+        return (u, p), (du, matmul(adjoint(u), t - matmul(du, p)))
+
+    return parts(a)
+
+
+__all__ = [
+    "block_diag",
+    "cho_factor",
+    "cho_solve",
+    "cholesky",
+    "circulant",
+    "companion",
+    "convolution_matrix",
+    "det",
+    "dft",
+    "eigh",
+    "eigh_tridiagonal",
+    "expm",
+    "expm_frechet",
+    "fiedler",
+    "fiedler_companion",
+    "funm",
+    "hadamard",
+    "hankel",
+    "helmert",
+    "hessenberg",
+    "hilbert",
+    "inv",
+    "invhilbert",
+    "invpascal",
+    "leslie",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "pascal",
+    "polar",
+    "qr",
+    "qr_multiply",
+    "rsf2csf",
+    "schur",
+    "solve",
+    "solve_sylvester",
+    "solve_triangular",
+    "sqrtm",
+    "svd",
+    "toeplitz",
+]
