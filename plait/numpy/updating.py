@@ -30,6 +30,7 @@ from plait.ops import arithmetic, compare, scatter
 from plait.ops import axes as ops
 from plait.ops.dynamic_slice import dynamic_slice_p, dynamic_update_slice_p
 from plait.ops.gather import GatherScatterMode, ScatterDimensionNumbers
+from plait.runtime.array import Array
 
 
 class At:
@@ -162,6 +163,8 @@ def _update(
     op = f"x.at[...].{how}"
     chosen, wrap = parse_mode(mode, FILL, op)
     x = place.array
+    if type(values) is Array:
+        values.check_live(op)
     index = parse(x.type.shape, place.index, op)
     shape = x.shape
     if index.masked_axes:

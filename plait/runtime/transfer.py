@@ -10,19 +10,21 @@ import numpy as np
 from plait.core import tree
 from plait.core.interpreter import Tracer
 from plait.core.types import is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, an, several
-from plait.runtime import client, xla
+from plait.errors import ArgumentError, ArgumentTypeError, ProcessMismatch, ShapeError, an, several
+from plait.ops.sharding import constrain
+from plait.runtime import client, peers, xla
 from plait.runtime.array import Array, canonical_value, from_host, own_array
+from plait.runtime.layout import Format
 from plait.runtime.placement import (
     OnDevice,
     Placement,
     Sharded,
     Shown,
     fused_on,
+    put_whole,
     rows_over,
     signature,
 )
-from plait.runtime.layout import Format
 from plait.runtime.sharding import (
     NamedSharding,
     PartitionSpec,
@@ -51,8 +53,9 @@ def device_put(
 
     device: a device; a Sharding; None for the default device; a sequence of devices, over which the
     leading axis of every array is split in equal consecutive blocks (of fewer rows than devices,
-    one to each of the first); or a tree of these that is a prefix of x. Traced values are returned as they are. With donate=True the memory of x may be
-    taken; with may_alias=False an array that is there already is copied, not shared.
+    one to each of the first); or a tree of these that is a prefix of x. Traced values are returned
+    as they are. With donate=True the memory of x may be taken; with may_alias=False an array that
+    is there already is copied, not shared.
 
     Raises: ArgumentTypeError for what is no device; ShapeError for a leading axis that does not
     split evenly.
@@ -102,7 +105,9 @@ def _same_shape(device: Any, x: Any) -> bool:
 
 
 def put_one(x: Any, target: Any) -> Array:
-    """One array to one target."""
+    """One array to one target. Raises: DonatedError for one that has no value any more."""
+    if type(x) is Array:
+        x.check_live("device_put")
     if target is None:
         return own_array(x)
     if isinstance(target, SingleDeviceSharding):
@@ -116,6 +121,14 @@ def put_one(x: Any, target: Any) -> Array:
 
 def _on_device(x: Any, device: Any) -> Array:
     type_ = type_of(x)
+    if xla.spans_processes((device,)):
+        raise ArgumentError(
+            f"the device belongs to process {device.process_index}",
+            op="device_put",
+            device=device,
+            this_process=device.client.process_index(),
+            fix="one of plait.local_devices(), or a NamedSharding over devices of all processes",
+        )
     placement = OnDevice(device)
     if type(x) is Array:
         if x.placement is placement:
@@ -140,13 +153,36 @@ def _sharded(x: Any, sharding: xla.Sharding) -> Array:
     if type(x) is Array and x.placement is placement:
         return x
     sharding.shard_shape(type_.shape)
-    host = _host(x)
-    parts = [
-        np.ascontiguousarray(host[sharding.index(k, host.shape)])
-        for k in range(sharding.num_devices)
-    ]
-    buf = xla.put_shards(parts, sharding.devices, host.shape, sharding)
+    if not sharding.is_addressable:
+        return _to_all(x, sharding)
+    buf = put_whole(_host(x), sharding)
     return Array(buf, type_, signature(type_, placement))
+
+
+def _to_all(x: Any, sharding: xla.Sharding) -> Array:
+    """An array that all processes have, spread over devices of several; or one of several moved.
+
+    Raises: ArgumentError if the processes have different values.
+    """
+    type_ = type_of(x)
+    if type(x) is Array and not x.is_readable:
+        return constrain(x, sharding)
+    host = _host(x)
+    if (session := peers.current()) is not None:
+        name = f"device_put of {type_}"
+        members = tuple(sorted({d.process_index for d in sharding.devices}))
+        try:
+            session.agree(peers.Label(name, zlib.crc32(np.ascontiguousarray(host)), members))
+        except ProcessMismatch as error:
+            raise ArgumentError(
+                "the processes do not give the same array",
+                op="device_put",
+                array=type_,
+                **{k: v for k, v in error.given.items() if k.startswith("process_")},
+                fix="give all of them equal values, or each its part with "
+                "make_array_from_process_local_data",
+            ) from error
+    return Array(put_whole(host, sharding), type_, signature(type_, Sharded(sharding)))
 
 
 def spread(x: Any, devices: Sequence[Any]) -> Array:

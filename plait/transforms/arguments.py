@@ -27,6 +27,7 @@ from plait.errors import (
     an,
     several,
 )
+from plait.runtime.array import Array
 
 
 def check_callable(fun: Any, op: str) -> None:
@@ -94,8 +95,14 @@ def argument_names(
 
 
 def check_arrays(leaves: Sequence[Any], names: Callable[[], Sequence[str]], op: str) -> None:
-    """Raise ArgumentTypeError naming the first leaf that is not an array or a number."""
+    """Raise ArgumentTypeError naming the first leaf that is not an array or a number, or
+    DonatedError for an array that was given away.
+    """
     for k, x in enumerate(leaves):
+        if type(x) is Array:
+            if x.is_taken():
+                x.check_live(op, names()[k])
+            continue
         if not is_array(x):
             raise ArgumentTypeError(
                 f"the argument {names()[k]} is not an array: it is {an(type(x).__name__)}",
