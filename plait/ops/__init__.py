@@ -3,16 +3,15 @@
 JAX has a public module of this name, `jax.ops`, with four functions; `plait.ops` shows them too.
 """
 
-from typing import TYPE_CHECKING as _TYPE_CHECKING
-from typing import Any as _Any
+from typing import TYPE_CHECKING, Any
 
-if _TYPE_CHECKING:
+if TYPE_CHECKING:
     from plait.numpy.segments import segment_max, segment_min, segment_prod, segment_sum
 
 __all__ = ["segment_max", "segment_min", "segment_prod", "segment_sum"]
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> Any:
     # They are made of functions of plait.numpy, which is made of the ops here: found when asked
     # for, they do not turn the order of imports round.
     if name in __all__:
