@@ -1,4 +1,4 @@
-"""Before plait is imported: eight CPU devices, unless the environment says otherwise."""
+"""Before plait is imported: eight CPU devices, and nothing that the environment says otherwise."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import os
 
 import pytest
 
-os.environ.setdefault("PLAIT_NUM_CPU_DEVICES", "8")
+# The tests are about switches as they are by default; PLAIT_CHECK_PROGRAMS only adds checks.
+for _name in [n for n in os.environ if n.startswith("PLAIT_") and n != "PLAIT_CHECK_PROGRAMS"]:
+    del os.environ[_name]
+os.environ["PLAIT_NUM_CPU_DEVICES"] = "8"
 
 
 @pytest.fixture

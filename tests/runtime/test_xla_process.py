@@ -69,7 +69,7 @@ def test_whole_session_never_looks_for_jax():
 def test_ctrl_c_interrupts_a_wait():
     n = 1200
     code = f"""
-        import os, signal, threading, time
+        import os, signal, threading
         import numpy as np
         from plait.runtime import xla
         (device,) = xla.make_cpu_client(1).local_devices()
@@ -81,14 +81,13 @@ def test_ctrl_c_interrupts_a_wait():
         program = xla.compile(text, [device], out_types=[(({n}, {n}), "float32")])
         outs = program.execute([xla.put(np.eye({n}, dtype=np.float32), device)])
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
-        start = time.perf_counter()
         try:
             xla.wait(outs)
             print("finished")
         except KeyboardInterrupt:
-            print("interrupted", time.perf_counter() - start < 5)
+            print("interrupted", "late" if xla.ready(outs[0]) else "early")
     """
-    assert output_of(code) in ("interrupted True", "finished")
+    assert output_of(code) == "interrupted early"
 
 
 def test_forked_child_refuses_to_compute():
