@@ -16,12 +16,13 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.dtypes import COMPLEX, FLOAT
 from plait.errors import ArgumentError, ShapeError
+from plait.nn.orthogonal import delta_orthogonal, orthogonal
 from plait.numpy.promotion import to_dtype
 from plait.ops.arithmetic import convert_element_type
-from plait.ops.functions import log, sqrt
-from plait.ops.special import erf_inv
+from plait.ops.functions import sqrt
 from plait.random.arguments import check_key, known_shape, sampler, split_key
 from plait.random.continuous import truncated_normal as random_truncated_normal
+from plait.random.exact import erf_inv, log
 from plait.random.standard import normal as random_normal
 from plait.random.standard import normal_uniforms, uniform_between, unit_floats
 from plait.random.standard import uniform as random_uniform
@@ -212,11 +213,11 @@ def variance_scaling(
     arithmetic ("fan_avg") or geometric ("fan_geo_avg") mean. distribution is "truncated_normal",
     "normal" or "uniform". Raises: ArgumentError for other words; the initializer raises
     ShapeError for a shape without these axes.
-    """
 
     >>> init = plait.nn.initializers.variance_scaling(2.0, "fan_in", "normal")
     >>> print(init(plait.random.key(0), (256, 128)).std().round(2))
     0.09
+    """
     for name, word, words in (
         ("mode", mode, tuple(_MODES)),
         ("distribution", distribution, _DISTRIBUTIONS),
@@ -308,6 +309,7 @@ kaiming_uniform, kaiming_normal = he_uniform, he_normal
 __all__ = [
     "Initializer",
     "constant",
+    "delta_orthogonal",
     "glorot_normal",
     "glorot_uniform",
     "he_normal",
@@ -318,6 +320,7 @@ __all__ = [
     "lecun_uniform",
     "normal",
     "ones",
+    "orthogonal",
     "truncated_normal",
     "uniform",
     "variance_scaling",

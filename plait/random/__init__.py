@@ -51,6 +51,7 @@ from plait.random.keys import (
     split,
     wrap_key_data,
 )
+from plait.random.rotations import orthogonal
 from plait.random.standard import bernoulli, normal, rademacher, randint, uniform
 
 __all__ = [
@@ -85,6 +86,7 @@ __all__ = [
     "maxwell",
     "multinomial",
     "normal",
+    "orthogonal",
     "pareto",
     "permutation",
     "poisson",
