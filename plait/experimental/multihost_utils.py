@@ -5,74 +5,128 @@ In a single process there is nobody to tell: each function is what its definitio
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from plait import lax
 from plait.core import tree
-from plait.errors import ArgumentError, BackendError
-from plait.runtime import client
-from plait.runtime.sharding import NamedSharding, PartitionSpec
-from plait.runtime.transfer import device_get, device_put
+from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError
+from plait.runtime import client, peers
+from plait.runtime.array import Array, canonical_value, from_host
+from plait.runtime.assemble import make_array_from_process_local_data
+from plait.runtime.sharding import Mesh, NamedSharding, PartitionSpec
+from plait.runtime.transfer import device_put
+from plait.transforms.pmap import pmap
 from plait.transforms.shard_map import spread_specs
 
 
-def _alone(op: str) -> None:
-    if client.process_count() > 1:
-        raise BackendError("works within a single process so far", op=op)
-
-
 def sync_global_devices(name: str) -> None:
-    """Wait until all processes have come here. Raises: BackendError in several processes."""
-    _alone("sync_global_devices")
+    """Wait until all processes have come here, with the same name.
+
+    Raises: ProcessMismatch if one does something else; PeerLost if one is gone.
+    """
+    _agree(f"sync_global_devices({name!r})")
 
 
 def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     """What each process has, as NumPy arrays that all of them get: stacked along a new first axis,
-    or joined along the first one with tiled=True.
+    or joined along the first one with tiled=True. Arrays that all have together come whole.
 
-    Raises: BackendError in several processes.
+    Raises: ArgumentError for such an array without tiled=True; ProcessMismatch if the processes
+    have different shapes or dtypes.
     """
-    _alone("process_allgather")
-    own = tree.map(np.asarray, device_get(in_tree))
-    return own if tiled else tree.map(lambda x: x[None], own)
+    leaves, structure = tree.flatten(in_tree)
+    together = [k for k, x in enumerate(leaves) if type(x) is Array and not x.is_fully_addressable]
+    if together and not tiled:
+        raise ArgumentError(
+            "an array that the processes have together cannot be stacked",
+            op="process_allgather",
+            array=leaves[together[0]],
+            fix="tiled=True gives the array itself",
+        )
+    out: list[Any] = [_whole(x) if k in together else None for k, x in enumerate(leaves)]
+    own = [k for k in range(len(leaves)) if k not in together]
+    every = _exchange([_host(leaves[k]) for k in own], "process_allgather")
+    for k, parts in zip(own, zip(*every, strict=True), strict=True):
+        join = np.concatenate if tiled and parts[0].ndim else np.stack
+        out[k] = join(parts)
+    return structure.unflatten(out)
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
     """What the source, by default process 0, has, as NumPy arrays that all get.
 
-    Raises: BackendError in several processes.
+    The others pass arrays of the same shapes and dtypes. Raises: ProcessMismatch if they do not;
+    ArgumentError unless one process is the source.
     """
-    _alone("broadcast_one_to_all")
-    return tree.map(np.asarray, device_get(in_tree))
+    leaves, structure = tree.flatten(in_tree)
+    if is_source is None:
+        is_source = client.process_index() == 0
+    own = [np.asarray(bool(is_source)), *map(_host, leaves)]
+    every = _exchange(own, "broadcast_one_to_all", silent=not is_source)
+    sources = [values for values in every if values[0]]
+    if len(sources) != 1:
+        raise ArgumentError(
+            f"one process is the source, not {len(sources)}",
+            op="broadcast_one_to_all",
+            fix="is_source=True in one of them",
+        )
+    return structure.unflatten(sources[0][1:])
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
-    """Raise AssertionError unless all processes have the same. Raises: BackendError in several."""
-    _alone("assert_equal")
+    """Raise AssertionError, in all of them, unless all processes have the same; NaN equals NaN.
+
+    Raises: ProcessMismatch if the shapes or dtypes differ.
+    """
+    own = [_host(x) for x in tree.leaves(in_tree)]
+    every = _exchange(own, "assert_equal")
+    for k, name in enumerate(tree.leaf_names(in_tree, "in_tree")):
+        for index, values in enumerate(every[1:], 1):
+            floats = values[k].dtype.kind in "fcV"
+            if not np.array_equal(values[k], every[0][k], equal_nan=floats):
+                here = client.process_index()
+                raise AssertionError(
+                    f"{fail_message}: {name} differs between process 0 and process {index}\n"
+                    f"  process {here} has\n{own[k]}"
+                )
 
 
-def host_local_array_to_global_array(local_inputs: Any, global_mesh: Any, pspecs: Any) -> Any:
+def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
     """Arrays of which each process has its part, as whole ones spread as the specs say.
 
-    Raises: BackendError in several processes.
+    Raises: ShapeError for parts that do not make up a whole.
     """
-    _alone("host_local_array_to_global_array")
-    leaves, structure = tree.flatten(local_inputs)
     op = "host_local_array_to_global_array"
+    leaves, structure = tree.flatten(local_inputs)
     specs = spread_specs(pspecs, local_inputs, "pspecs", op)
     return structure.unflatten(
         [
-            device_put(x, NamedSharding(global_mesh, PartitionSpec() if spec is None else spec))
+            x
+            if type(x) is Array and not x.is_fully_addressable
+            else make_array_from_process_local_data(_named(global_mesh, spec), x)
             for x, spec in zip(leaves, specs, strict=True)
         ]
     )
 
 
-def global_array_to_host_local_array(global_inputs: Any, global_mesh: Any, pspecs: Any) -> Any:
-    """The parts that this process has of arrays. Raises: BackendError in several processes."""
-    _alone("global_array_to_host_local_array")
-    return host_local_array_to_global_array(global_inputs, global_mesh, pspecs)
+def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
+    """The parts that this process has of arrays, once they are spread as the specs say."""
+    op = "global_array_to_host_local_array"
+    leaves, structure = tree.flatten(global_inputs)
+    specs = spread_specs(pspecs, global_inputs, "pspecs", op)
+    return structure.unflatten(
+        [
+            x
+            if type(x) is Array and x.is_fully_addressable and client.process_count() > 1
+            else _own_part(device_put(x, _named(global_mesh, spec)))
+            for x, spec in zip(leaves, specs, strict=True)
+        ]
+    )
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
@@ -83,6 +137,73 @@ def reached_preemption_sync_point(step_id: int) -> bool:
     if not isinstance(step_id, int) or step_id < 0:
         raise ArgumentError("a step is a whole number", op="reached_preemption_sync_point")
     return False
+
+
+def _named(mesh: Mesh, spec: Any) -> NamedSharding:
+    return NamedSharding(mesh, PartitionSpec() if spec is None else spec)
+
+
+def _host(x: Any) -> np.ndarray:
+    """A leaf in host memory, in the dtype that plait gives it."""
+    return x.numbers() if type(x) is Array else canonical_value(x, type_of(x))
+
+
+def _whole(x: Array) -> np.ndarray:
+    """An array of several processes, in each of them."""
+    devices = np.array(x.sharding.mesh.devices.flat, dtype=object)
+    return device_put(x, NamedSharding(Mesh(devices, ("all",)), PartitionSpec())).host()
+
+
+def _own_part(x: Array) -> Array:
+    """What this process has of an array, put together in the order of the whole."""
+    if x.is_fully_addressable:
+        return x
+    shards = x.addressable_shards
+    spans = [
+        [s.indices(n)[:2] for s, n in zip(shard.index, x.shape, strict=True)] for shard in shards
+    ]
+    blocks = [sorted(set(axis)) for axis in zip(*spans, strict=True)]
+    value = np.empty([sum(stop - start for start, stop in axis) for axis in blocks], x.dtype)
+    for shard, span in zip(shards, spans, strict=True):
+        index = []
+        for (start, stop), axis in zip(span, blocks, strict=True):
+            first = sum(b - a for a, b in axis if b <= start)
+            index.append(slice(first, first + stop - start))
+        value[tuple(index)] = shard.data.host()
+    return from_host(value, x.type.with_shape(value.shape), copy=False)
+
+
+def _agree(name: str) -> None:
+    """Wait until all processes have come to something of this name."""
+    if (session := peers.current()) is not None:
+        session.agree(peers.Label(name, zlib.crc32(name.encode()), tuple(range(session.count))))
+
+
+def _exchange(values: Sequence[np.ndarray], op: str, silent: bool = False) -> list[list[Any]]:
+    """What every process gives, for each process; zeros for those that are silent."""
+    count = client.process_count()
+    types = [ArrayType(v.shape, v.dtype) for v in values]
+    if count == 1 or not values:
+        return [list(values)] * count
+    _agree(f"{op} of {', '.join(map(str, types))}")
+    raw = b"".join(np.ascontiguousarray(v).tobytes() for v in values)
+    words = np.frombuffer(raw + b"\0" * (-len(raw) % 4), np.uint32)
+    firsts = [client.local_devices(k)[0] for k in range(count)]
+    gather = pmap(
+        lambda x: lax.all_gather(x, "processes"),
+        axis_name="processes",
+        out_axes=None,
+        devices=firsts,
+    )
+    rows = gather((0 * words if silent else words)[None]).host()
+    found = []
+    for row in rows:
+        data, at, out = row.tobytes(), 0, []
+        for v in values:
+            out.append(np.frombuffer(data, v.dtype, v.size, at).reshape(v.shape))
+            at += v.nbytes
+        found.append(out)
+    return found
 
 
 __all__ = [

@@ -14,9 +14,9 @@ from plait.core import dtypes
 from plait.core.array_methods import ArrayMethods
 from plait.core.interpreter import Tracer, leaked
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentTypeError, DonatedError
+from plait.errors import ArgumentTypeError, DonatedError, PlaitRuntimeError
 from plait.runtime import client, xla
-from plait.runtime.placement import OnDevice, Placed, Placement, Sharded, Shown, signature
+from plait.runtime.placement import OnDevice, Part, Placed, Placement, Sharded, Shown, signature
 
 
 class Taken:
@@ -94,8 +94,10 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
 
     @property
     def global_shards(self) -> list[Any]:
-        """All parts."""
-        return self.addressable_shards
+        """All parts; the .data of those in other processes is None."""
+        from plait.runtime.sharding import shards_of_array
+
+        return shards_of_array(self, everywhere=True)
 
     def addressable_data(self, index: int) -> Any:
         """The part on the index-th device, as an array on that device."""
@@ -109,7 +111,14 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
     @property
     def is_fully_addressable(self) -> bool:
         """Whether all its devices belong to this process."""
-        return True
+        placement = self.placement
+        return type(placement) is not Sharded or placement.sharding.is_addressable
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether this process has all of its value."""
+        placement = self.placement
+        return type(placement) is not Sharded or placement.sharding.is_readable
 
     # --- its life
 
@@ -166,13 +175,26 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
     # --- its value
 
     def host(self) -> np.ndarray:
-        """Its value as a read-only NumPy array, keys as uint64. Waits; on CPU copies nothing."""
+        """Its value as a read-only NumPy array, keys as uint64. Waits; on CPU copies nothing.
+
+        Raises: PlaitRuntimeError if other processes have parts of it that this one has not.
+        """
         type_, placement = self.type, self.placement
+        if not self.is_readable:
+            raise PlaitRuntimeError(
+                "other processes have parts of the array that this one has not",
+                array=self,
+                sharding=self.sharding,
+                fix="x.addressable_shards has this process's parts; "
+                "experimental.multihost_utils.process_allgather(x, tiled=True) brings all to each",
+            )
         stored = type_ if placement is None else placement.stored(type_)
         buf = self._live()
         try:
             if not buf.is_ready():
                 buf.block_until_ready()  # unlike reading, this answers Ctrl-C
+            if type(placement) is Part:
+                return placement.host(buf, type_)
             value = xla.to_host(buf, stored.shape, dtypes.storage(type_.dtype))
         except xla.XlaError as error:
             problem = xla.translate_error(error)
@@ -191,7 +213,7 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         placement = self.placement
         buf = self._live()
         several = type(placement) is Sharded
-        if not several and not buf.is_ready():
+        if not self.is_fully_addressable or (not several and not buf.is_ready()):
             return None
         if xla.sharding_of(buf).devices[0].platform != "cpu":
             return None
@@ -317,6 +339,8 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
             return f"<deleted Array {self.type}>"
         if isinstance(self.type.dtype, dtypes.KeyDType):
             return f"Array({self.type.shape}, dtype={self.type.dtype})"
+        if not self.is_readable:
+            return f"Array(shape={self.type.shape}, dtype={self.type.dtype.name})"
         body = np.array2string(
             _printable(self.host()), separator=", ", prefix="Array(", threshold=1000
         )
@@ -325,7 +349,8 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         return f"Array({body}{shape}, dtype={self.type.dtype.name}{weak})"
 
     def __str__(self) -> str:
-        if self.is_deleted() or isinstance(self.type.dtype, dtypes.KeyDType):
+        unshown = self.is_deleted() or not self.is_readable
+        if unshown or isinstance(self.type.dtype, dtypes.KeyDType):
             return repr(self)
         return str(_printable(self.host()))
 
@@ -346,8 +371,16 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
     def __reduce__(self):
         return _unpickle, (np.array(self.host()), self.type)
 
-    def __dlpack__(self, **options: Any) -> Any:
-        return xla.to_dlpack(_one_buffer(self), stream=options.get("stream"))
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: Any = None,
+        dl_device: Any = None,
+        copy: bool | None = None,
+    ) -> Any:
+        source = from_host(np.array(self.host()), self.type) if copy else self
+        return xla.to_dlpack(_one_buffer(source), stream=stream)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return xla.dlpack_device(next(iter(self.devices())))

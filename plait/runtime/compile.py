@@ -21,14 +21,15 @@ from plait.core import dtypes
 from plait.core.program import Program, Var, run_program
 from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DonatedError
+from plait.errors import ArgumentError, DonatedError, PlaitRuntimeError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
 from plait.interpreters.simplify import simplify
+from plait.ops.across import Share
 from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p
 from plait.regions import gang
 from plait.regions.spmd import fuse
-from plait.runtime import client, xla
+from plait.runtime import across, client, xla
 from plait.runtime.array import (
     Array,
     Taken,
@@ -39,9 +40,10 @@ from plait.runtime.array import (
     taken_error,
 )
 from plait.runtime.interrupt import has_loops, interruptible
-from plait.runtime.partition import Grid, choose_grid, lay_out, lone_device, map_axes, show, spread
+from plait.runtime.partition import Grid, choose_grid, lay_out, lone_device, map_axes, show
 from plait.runtime.placement import (
     OnDevice,
+    Part,
     Placed,
     Placement,
     Sharded,
@@ -209,6 +211,7 @@ class Prepared:
                 out_shardings=self.shardings,
                 callbacks=[xla.HostCallback(*c) for c in self.builder.callbacks],
                 effects=self.builder.order is not None,
+                name=f"{self.program.name}({', '.join(map(str, self.program.in_types))})",
             )
             seconds = time.perf_counter() - began
             monitoring.record_event_duration_secs(
@@ -239,7 +242,41 @@ def compile_program(
     donated: Sequence[int] = (),
 ) -> Compiled:
     """Compile a Program; see `prepare`. Raises: CompileError."""
+    if across.crosses(program) and not across.is_one_piece(program):
+        return InPieces(program, captured, signatures)
     return prepare(program, captured, signatures, donated=donated).compile()
+
+
+class InPieces(Compiled):
+    """A Program that this process computes in part, and in part together with others."""
+
+    __slots__ = ("_outputs", "_pieces")
+
+    def __init__(self, program: Program, captured: Sequence[Any], signatures: Sequence[Signature]):
+        program = across.inlined(program)
+        values = [as_array(x) for x in captured]
+        known: dict[Any, Signature] = dict(
+            zip(program.inputs, [*map(sig_of, values), *signatures], strict=True)
+        )
+        self._outputs, self._pieces = program.outputs, []
+        for piece in across.pieces(program):
+            compiled = compile_program(piece.program, [], [known[v] for v in piece.inputs])
+            self._pieces.append((piece, compiled))
+            known.update((v, sig) for v, (_, sig) in zip(piece.outputs, compiled.out, strict=True))
+        self.program = self.origin = program
+        self.name, self.names = program.name, program.names
+        self.captured, self.feeders, self.out, self.donated = values, [], [], ()
+        self.checks, self.execute, self.executable, self.text = False, None, None, ""
+
+    def run(self, args: Sequence[Any]) -> list[Array]:
+        values: dict[Any, Any] = dict(
+            zip(self.program.inputs, [*self.captured, *args], strict=True)
+        )
+        for piece, compiled in self._pieces:
+            results = compiled.run([values[v] for v in piece.inputs])
+            values.update(zip(piece.outputs, results, strict=True))
+        outputs = [values[a] if type(a) is Var else a.value for a in self._outputs]
+        return [as_array(x) for x in outputs]
 
 
 def prepare(
@@ -259,6 +296,8 @@ def prepare(
     n, origin = len(captured), program
     if state.debug_nans or state.debug_infs:
         donated = ()  # the search for the op that made a NaN needs the arguments
+    if across.crosses(program):
+        return _prepare_whole(program, captured, placements, donated)
     grid = choose_grid(program, placements)
     if grid is not None:
         return _prepare_partitioned(program, captured, placements, donated, grid)
@@ -337,11 +376,37 @@ def _feed(x: Any, device: xla.Device) -> Any:
     if type(x) is not Array:
         return xla.put(canonical_value(x, type_of(x)), device)
     buf, placement = x._live(), x.placement
-    if isinstance(placement, Sharded) or (isinstance(placement, Shown) and placement.once):
+    if isinstance(placement, Sharded | Part) or (isinstance(placement, Shown) and placement.once):
         return xla.put(np.ascontiguousarray(x.host()), device, copy=False)
     if xla.sharding_of(buf).devices[0] == device:
         return buf
     return xla.copy_to(buf, device)
+
+
+def _prepare_whole(
+    program: Program,
+    captured: Sequence[Any],
+    placements: Sequence[Placement | None],
+    donated: Sequence[int],
+) -> Prepared:
+    """Lower a Program of which all is computed together with other processes."""
+    if not across.is_one_piece(program):
+        raise PlaitRuntimeError(
+            "a map over devices of several processes is part of the function: there is no one "
+            "program to show",
+            op=program.name,
+            fix="lower the map itself",
+        )
+    whole = across.whole(program)
+    every = [*(as_array(x).placement for x in captured), *placements]
+    grid = choose_grid(whole.program, every)
+    assert grid is not None
+    shares = [share for _, share in whole.enters]
+    made = _prepare_partitioned(
+        whole.program, captured, placements, donated, grid, shares, whole.leaves
+    )
+    made.origin = program
+    return made
 
 
 def _prepare_partitioned(
@@ -350,8 +415,13 @@ def _prepare_partitioned(
     placements: Sequence[Placement | None],
     donated: Sequence[int],
     grid: Grid,
+    shares: Sequence[Share | None] | None = None,
+    leaves: Sequence[Share | None] | None = None,
 ) -> Prepared:
-    """Lower a Program as one partitioned program over the devices of a grid."""
+    """Lower a Program as one partitioned program over the devices of a grid.
+
+    `shares` and `leaves` say what this process has of the arguments, and is to have of the results.
+    """
     n, origin = len(captured), program
     program = simplify(fuse(program))
     arrays = [as_array(x) for x in captured]
@@ -379,15 +449,24 @@ def _prepare_partitioned(
         module_attributes=f"mhlo.num_partitions = {len(grid.devices)} : i32, "
         "mhlo.num_replicas = 1 : i32",
     )
+    shares = shares or [None] * len(inputs)
+    leaves = leaves or [None] * len(outputs)
+    feeders = [
+        lambda x, s=s, share=share: across.enter(x, s, share)
+        for s, share in zip(inputs, shares, strict=True)
+    ]
     return Prepared(
         program,
         text,
         builder,
         grid.devices,
         outputs,
-        lambda: [spread(x, s) for x, s in zip(arrays, inputs[:n], strict=True)],
-        [lambda x, s=s: spread(x, s) for s in inputs[n:]],
-        [(t, signature(t, Sharded(s))) for t, s in zip(program.out_types, outputs, strict=True)],
+        lambda: [feed(x) for feed, x in zip(feeders[:n], arrays, strict=True)],
+        feeders[n:],
+        [
+            across.leave(t, s, share)
+            for t, s, share in zip(program.out_types, outputs, leaves, strict=True)
+        ],
         tuple(k - n for k in aliases),
         origin,
     )

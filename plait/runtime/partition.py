@@ -17,6 +17,7 @@ import numpy as np
 
 from plait.core.program import Equation, Program, Var, sub_programs
 from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError
 from plait.hlo.builder import Builder, Value
 from plait.hlo.types import tensor
 from plait.ops.axes import permute_p
@@ -25,7 +26,7 @@ from plait.regions import gang
 from plait.regions.spmd import pmap_p
 from plait.runtime import xla
 from plait.runtime.array import Array, canonical_value
-from plait.runtime.placement import Placement, Sharded, Shown, fused_on
+from plait.runtime.placement import Placement, Sharded, Shown, fused_on, put_whole
 
 
 class Grid:
@@ -209,6 +210,8 @@ def choose_grid(program: Program, placements: Sequence[Placement | None]) -> Gri
         return None
     if maps:
         every = max((m["devices"] for m in maps), key=len)
+        if wanted and xla.spans_processes(wanted[0].devices):
+            every = wanted[0].devices  # where each process has its part
         shape = gang.choose_grid(program, len(every))
         devices = tuple(every[: math.prod(shape)])
         meshes = [shape]
@@ -239,7 +242,9 @@ def lay_out(
     inputs = []
     for var, placement in zip(program.inputs, placements, strict=True):
         found = None
-        if var in entering:
+        if isinstance(placement, Sharded) and not placement.sharding.is_readable:
+            found = _where_it_is(placement.sharding, var.type, grid)
+        elif var in entering:
             found = grid.fitting(entering[var], var.type)
         elif var in asked:
             found = grid.translate(asked[var], var.type)
@@ -260,6 +265,21 @@ def lay_out(
             found = like.get((atom.type.shape, atom.type.dtype))
         outputs.append(found or grid.whole())
     return inputs, outputs
+
+
+def _where_it_is(sharding: xla.Sharding, type: ArrayType, grid: Grid) -> xla.Sharding:
+    """The sharding of an array that only a program of all its devices can move."""
+    found = grid.translate(sharding, type)
+    if found is None:
+        raise ArgumentError(
+            "an array of several processes cannot be brought to other devices, or another order of "
+            "them",
+            array=type,
+            its_devices=list(sharding.devices),
+            program=list(grid.devices),
+            fix="use one mesh, or meshes of the same devices in the same order",
+        )
+    return found
 
 
 def _mapped_values(
@@ -317,11 +337,7 @@ def spread(x: Any, sharding: xla.Sharding) -> Any:
         host = np.asarray(x.host())
     else:
         host = canonical_value(x, type_of(x))
-    parts = [
-        np.ascontiguousarray(host[sharding.index(k, host.shape)])
-        for k in range(sharding.num_devices)
-    ]
-    return xla.put_shards(parts, sharding.devices, host.shape, sharding)
+    return put_whole(host, sharding)
 
 
 def same_parts(a: xla.Sharding, b: xla.Sharding, type: ArrayType) -> bool:

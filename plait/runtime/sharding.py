@@ -18,7 +18,7 @@ from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.runtime import xla
 from plait.runtime.layout import Format, check_layout
 from plait.runtime.mesh import AbstractMesh, Mesh
-from plait.runtime.placement import OnDevice, Sharded, Shown
+from plait.runtime.placement import OnDevice, Part, Sharded, Shown
 
 
 class _Unconstrained:
@@ -65,7 +65,8 @@ class Sharding:
 
     @property
     def addressable_devices(self) -> set[Any]:
-        return self.device_set
+        """Those of them that belong to this process."""
+        return {d for d in self.device_set if d.process_index == d.client.process_index()}
 
     @property
     def is_fully_replicated(self) -> bool:
@@ -74,7 +75,8 @@ class Sharding:
 
     @property
     def is_fully_addressable(self) -> bool:
-        return True
+        """Whether all devices belong to this process."""
+        return self.addressable_devices == self.device_set
 
     memory_kind = None
 
@@ -82,7 +84,12 @@ class Sharding:
         """For each device the index of its part."""
         return dict(self.parts(global_shape))
 
-    addressable_devices_indices_map = devices_indices_map
+    def addressable_devices_indices_map(
+        self, global_shape: Sequence[int]
+    ) -> dict[Any, tuple[slice, ...]]:
+        """The same for this process's devices."""
+        here = self.addressable_devices
+        return {d: index for d, index in self.parts(global_shape) if d in here}
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of a part."""
@@ -279,11 +286,15 @@ class Shard:
 
     @property
     def data(self) -> Any:
-        """The part as an array on its device; on CPU without a copy of the whole."""
+        """The part as an array on its device; on CPU without a copy of the whole. None if the
+        device belongs to another process.
+        """
         from plait.runtime.array import from_host
 
         x = self._array
         placement = x.placement
+        if self.device.process_index != self.device.client.process_index():
+            return None
         if isinstance(placement, Sharded):
             shape = placement.sharding.shard_shape(x.shape)
             buf = xla.shard(x._live(), self._k, x.shape, xla_dtype(x))
@@ -307,8 +318,8 @@ def xla_dtype(x: Any) -> np.dtype:
 def sharding_of_array(x: Any) -> Sharding:
     """The sharding of an Array, in users' terms."""
     placement = x.placement
-    if isinstance(placement, Sharded | Shown) and len(placement.devices) > 1:
-        s = placement.sharding
+    if isinstance(placement, Sharded | Shown | Part) and len(placement.devices) > 1:
+        s = placement.shown if isinstance(placement, Part) else placement.sharding
         if s in _names_used:
             return _names_used[s]
         names = tuple(f"d{k}" for k in range(len(s.tiling.mesh_shape)))
@@ -328,8 +339,8 @@ def sharding_of_array(x: Any) -> Sharding:
     return SingleDeviceSharding(device)
 
 
-def shards_of_array(x: Any) -> list[Shard]:
-    """The parts of an Array."""
+def shards_of_array(x: Any, everywhere: bool = False) -> list[Shard]:
+    """The parts of an Array in this process, or all."""
     placement = x.placement
     if placement is None:
         (device,) = x.devices()
@@ -341,5 +352,6 @@ def shards_of_array(x: Any) -> list[Shard]:
     for k, (device, index) in enumerate(parts):
         key = _plain([(None, index)], x.shape)[0][1]
         seen[key] = seen.get(key, -1) + 1
-        shards.append(Shard(x, k, device, index, seen[key]))
+        if everywhere or device.process_index == device.client.process_index():
+            shards.append(Shard(x, k, device, index, seen[key]))
     return shards

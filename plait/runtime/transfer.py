@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -10,19 +11,21 @@ import numpy as np
 from plait.core import tree
 from plait.core.interpreter import Tracer
 from plait.core.types import is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, an, several
-from plait.runtime import client, xla
+from plait.errors import ArgumentError, ArgumentTypeError, ProcessMismatch, ShapeError, an, several
+from plait.ops.sharding import constrain
+from plait.runtime import client, peers, xla
 from plait.runtime.array import Array, canonical_value, from_host, own_array
+from plait.runtime.layout import Format
 from plait.runtime.placement import (
     OnDevice,
     Placement,
     Sharded,
     Shown,
     fused_on,
+    put_whole,
     rows_over,
     signature,
 )
-from plait.runtime.layout import Format
 from plait.runtime.sharding import (
     NamedSharding,
     PartitionSpec,
@@ -119,6 +122,14 @@ def put_one(x: Any, target: Any) -> Array:
 
 def _on_device(x: Any, device: Any) -> Array:
     type_ = type_of(x)
+    if xla.spans_processes((device,)):
+        raise ArgumentError(
+            f"the device belongs to process {device.process_index}",
+            op="device_put",
+            device=device,
+            this_process=device.client.process_index(),
+            fix="one of plait.local_devices(), or a NamedSharding over devices of all processes",
+        )
     placement = OnDevice(device)
     if type(x) is Array:
         if x.placement is placement:
@@ -143,13 +154,36 @@ def _sharded(x: Any, sharding: xla.Sharding) -> Array:
     if type(x) is Array and x.placement is placement:
         return x
     sharding.shard_shape(type_.shape)
-    host = _host(x)
-    parts = [
-        np.ascontiguousarray(host[sharding.index(k, host.shape)])
-        for k in range(sharding.num_devices)
-    ]
-    buf = xla.put_shards(parts, sharding.devices, host.shape, sharding)
+    if not sharding.is_addressable:
+        return _to_all(x, sharding)
+    buf = put_whole(_host(x), sharding)
     return Array(buf, type_, signature(type_, placement))
+
+
+def _to_all(x: Any, sharding: xla.Sharding) -> Array:
+    """An array that all processes have, spread over devices of several; or one of several moved.
+
+    Raises: ArgumentError if the processes have different values.
+    """
+    type_ = type_of(x)
+    if type(x) is Array and not x.is_readable:
+        return constrain(x, sharding)
+    host = _host(x)
+    if (session := peers.current()) is not None:
+        name = f"device_put of {type_}"
+        members = tuple(sorted({d.process_index for d in sharding.devices}))
+        try:
+            session.agree(peers.Label(name, zlib.crc32(np.ascontiguousarray(host)), members))
+        except ProcessMismatch as error:
+            raise ArgumentError(
+                "the processes do not give the same array",
+                op="device_put",
+                array=type_,
+                **{k: v for k, v in error.given.items() if k.startswith("process_")},
+                fix="give all of them equal values, or each its part with "
+                "make_array_from_process_local_data",
+            ) from error
+    return Array(put_whole(host, sharding), type_, signature(type_, Sharded(sharding)))
 
 
 def spread(x: Any, devices: Sequence[Any]) -> Array:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plait.config import override
 from plait.core import tree
 from plait.core.context import context, named_axes
 from plait.core.interpreter import Tracer
@@ -22,11 +23,12 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.interpreters.batch import Frame, add_axis, batch
 from plait.interpreters.variance import Variance, variance
+from plait.ops.across import join_p, own_p
 from plait.ops.axes import move_axis
 from plait.ops.slices import index_in_dim
 from plait.regions.spmd import form_on, pmap_p
-from plait.runtime import client
-from plait.runtime.array import as_array
+from plait.runtime import across, client, xla
+from plait.runtime.array import Array, as_array
 from plait.runtime.eager import eager
 from plait.transforms.arguments import (
     check_arrays,
@@ -46,6 +48,7 @@ from plait.transforms.arguments import (
 )
 from plait.transforms.calls import Call, JitFunction
 from plait.transforms.lanes import run_lanes
+from plait.transforms.team import Team
 
 
 class _Unnamed:
@@ -111,7 +114,7 @@ class PmapFunction(JitFunction):
         return Body(body, captured, out_tree, size, axes, in_mapped)
 
     def stage(self, call: Call, types: Sequence[ArrayType], in_tree: Any):
-        name, devices = function_name(self.fun), self.devices()
+        name, devices, team = function_name(self.fun), self.devices(), self.team()
         body, captured, out_tree, size, axes, in_mapped = self.stage_body(call, types, in_tree)
         out_axes = spread_out_axes(self.out_axes, out_tree, "pmap")
         out_axes = [
@@ -125,21 +128,26 @@ class PmapFunction(JitFunction):
             "axis_size": size,
             "in_mapped": in_mapped,
             "out_mapped": tuple(axis is not None for axis in out_axes),
-            "devices": devices,
+            "devices": devices if team is None else team.devices(size),
             "form": form_on(devices),
         }
 
+        def border(op: Any, x: Any, axis: int | None) -> Any:
+            return x if team is None else op.bind(x, share=team.share(size, axis))
+
         def spread(*xs: Any) -> list[Any]:
-            outer, given = xs[: len(captured)], xs[len(captured) :]
-            given = [
+            every = [*[None] * len(captured), *axes]
+            xs = [border(join_p, x, axis) for x, axis in zip(xs, every, strict=True)]
+            xs = [
                 x if axis is None else move_axis(x, axis, 0)
-                for x, axis in zip(given, axes, strict=True)
+                for x, axis in zip(xs, every, strict=True)
             ]
-            ys = pmap_p.bind(*outer, *given, **params)
-            return [
+            ys = pmap_p.bind(*xs, **params)
+            ys = [
                 y if axis is None else move_axis(y, 0, axis)
                 for y, axis in zip(ys, out_axes, strict=True)
             ]
+            return [border(own_p, y, axis) for y, axis in zip(ys, out_axes, strict=True)]
 
         all_types = [*(type_of(x) for x in captured), *types]
         names = [""] * len(captured) + self.leaf_names(call)
@@ -147,11 +155,38 @@ class PmapFunction(JitFunction):
         assert not none
         return program, captured, out_tree
 
+    def team(self) -> Team | None:
+        """The processes over whose devices it is spread, if they are several."""
+        devices = self.devices()
+        if context.in_map or not xla.spans_processes(devices):
+            return None
+        return Team(devices)
+
     def apply(self, traced, leaves):
         return run_program(traced.program, *traced.captured, *leaves)
 
+    def run(self, call, leaves, in_tree):
+        if not all(type(x) is not Array or x.is_fully_addressable for x in leaves):
+            leaves = self._own_parts(call, leaves)
+        return super().run(call, leaves, in_tree)
+
+    def _own_parts(self, call: Call, leaves: Sequence[Any]) -> list[Any]:
+        """The arguments, arrays of several processes as this one's part of them."""
+        team, own = self.team(), list(leaves)
+        if team is None:
+            return own
+        axes, names = self._in_axes(call, *call.dynamic), self.leaf_names(call)
+        for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
+            if type(x) is Array and not x.is_fully_addressable:
+                size = 0 if axis is None else x.shape[axis]
+                own[k] = across.own_part(x, team.share(size, axis), names[k])
+        return own
+
     def without_jit(self, args, kwargs):
         """In plain Python, lane by lane (transforms/lanes.py); in a trace, as vmap does it."""
+        if self.team() is not None:  # the others cannot be asked row by row
+            with override(disable_jit=False):
+                return self.slow_call(args, kwargs)
         call = self.split_static(args, kwargs)
         leaves, in_tree = tree.flatten(call.dynamic)
         check_arrays(leaves, lambda: self.leaf_names(call), "pmap")
@@ -202,11 +237,13 @@ class PmapFunction(JitFunction):
         args, kwargs = call.dynamic
         axes = self._in_axes(call, args, kwargs)
         keywords = len(tree.leaves(kwargs))
-        size, axes = map_size(
-            types, axes, lambda: self.leaf_names(call), self.axis_size, "pmap", keywords
-        )
-        self._check_size(size, len(self.devices()), _first_mapped(types, axes))
-        return size, axes
+        team, wanted = self.team(), self.axis_size
+        if team is not None and wanted is not None:
+            wanted = team.own_rows(wanted)
+        size, axes = map_size(types, axes, lambda: self.leaf_names(call), wanted, "pmap", keywords)
+        count = len(self.devices()) if team is None else len(team.own)
+        self._check_size(size, count, _first_mapped(types, axes))
+        return (size if team is None else team.all_rows(size)), axes
 
     def _in_axes(self, call: Call, args: Any, kwargs: Any) -> list[int | None]:
         in_axes = self.in_axes

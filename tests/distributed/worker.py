@@ -1,0 +1,49 @@
+"""Runs cases in one of several processes, and keeps what comes out of them.
+
+python -m tests.distributed.worker FILE ROWS... : FILE.<process>.npz has an array or an error for
+each result, by case, number of rows and position.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from typing import Any
+
+import numpy as np
+
+import plait
+from tests.distributed.cases import CASES
+
+
+def own_rows(x: Any, axis: int = 0) -> Any:
+    """This process's rows of an array."""
+    x = np.asarray(x)
+    each = x.shape[axis] // plait.process_count()
+    return np.take(x, range(plait.process_index() * each, (plait.process_index() + 1) * each), axis)
+
+
+def main(file: str, *sizes: str) -> None:
+    plait.distributed.initialize()
+    kept: dict[str, Any] = {}
+    for size in map(int, sizes):
+        for name, case in CASES.items():
+            try:
+                results = case(own_rows, size)
+            except Exception:
+                kept[f"{name} {size} error"] = np.array(traceback.format_exc())
+                continue
+            for k, (value, axis) in enumerate(results):
+                assert value.is_fully_addressable
+                kept[f"{name} {size} {k} {axis}"] = as_numpy(value)
+    np.savez(f"{file}.{plait.process_index()}.npz", **kept)
+
+
+def as_numpy(value: Any) -> np.ndarray:
+    """A value in a dtype that NumPy's files know."""
+    value = np.asarray(value)
+    return value.astype(np.float32) if value.dtype.type.__module__ != "numpy" else value
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
