@@ -2,6 +2,7 @@
 
 A Term is a builder's Value with Python's operators and the few array methods (`astype`, `view`)
 that formulas need. HloMath and NumpyMath offer the same functions on Terms and on arrays.
+`by_formula` makes an op's meaning and its lowering of one formula.
 """
 
 from __future__ import annotations
@@ -139,6 +140,38 @@ def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
     return t * b1 - b2 + coefficients[0]
 
 
+# --- numbers of twice the precision, as sums
+
+
+def upper(x: Any) -> Any:
+    """x cut off after the first half of its bits: products of two such numbers are exact."""
+    if x.dtype == np.float32:
+        return (x.view(np.int32) & -(1 << 12)).view(np.float32)
+    return (x.view(np.int64) & -(1 << 27)).view(np.float64)
+
+
+def square(x: Any) -> tuple[Any, Any]:
+    """x² as a sum of two numbers, the first of them exact."""
+    high = upper(x)
+    return high * high, (x - high) * (x + high)
+
+
+def product(x: Any, y: Any) -> tuple[Any, Any]:
+    """x y as a sum of two numbers, the first of them exact.
+
+    XLA:CPU may round a product on its own or together with a sum; an exact one has one value.
+    """
+    a, b = upper(x), upper(y)
+    return a * b, a * (y - b) + (x - a) * y
+
+
+def two_sum(x: Any, y: Any) -> tuple[Any, Any]:
+    """x + y rounded, and what the rounding lost. Source: Knuth, 1969."""
+    s = x + y
+    other = s - x
+    return s, (x - (s - other)) + (y - other)
+
+
 class HloMath:
     """Functions of Terms."""
 
@@ -169,13 +202,29 @@ class HloMath:
         return self._unary("log", x)
 
     def log1p(self, x: Term) -> Term:
-        return self._unary("log_plus_one", x)
+        if x.dtype != dtypes.float64:
+            return self._unary("log_plus_one", x)
+        # XLA's own is inexact beside -0.41. The select keeps XLA from taking (x + 1) - 1 for x.
+        u = self.where(x == x, x + 1.0, x)
+        lost = self.where(x < 1.0, x - (u - 1.0), 1.0 - (u - x))
+        y = self.log(u) + lost * (1.0 / u)
+        y = self.where(abs(x) < 2.0**-53, x, y)
+        return self.where((u > 0.0) & (x < math.inf), y, self.log(u))
 
     def expm1(self, x: Term) -> Term:
         return self._unary("exponential_minus_one", x)
 
     def sqrt(self, x: Term) -> Term:
         return self._unary("sqrt", x)
+
+    def sin(self, x: Term) -> Term:
+        return self._unary("sine", x)
+
+    def cos(self, x: Term) -> Term:
+        return self._unary("cosine", x)
+
+    def power(self, x: Term, y: Term) -> Term:
+        return Term(self.b, self.b.binary("power", x.value, y.value))
 
     def floor(self, x: Term) -> Term:
         return self._unary("floor", x)
@@ -222,13 +271,56 @@ class HloMath:
         values = [t.value for t in state]
         return tuple(terms(b.while_([active(*state).value, *values], condition, body)[1:]))
 
+    def rounds(
+        self,
+        step: Callable[..., Sequence[Term]],
+        state: Sequence[Term],
+        orders: range,
+        kept: int,
+    ) -> tuple[list[list[Term]], tuple[Term, ...]]:
+        """state = step(k, *state) for each k of `orders`; the states after each of the last `kept`
+        rounds, and the last state.
+        """
+        b = self.b
+        count, shape = len(orders), state[0].shape
+        zero = b.constant(np.zeros((), np.int32))
+        empty = [b.full((kept, *shape), 0, t.dtype) for t in state]
+
+        def condition(i: Value, *_: Value) -> Value:
+            return b.compare("LT", i, b.full_like(i, count))
+
+        def body(i: Value, *values: Value) -> list[Value]:
+            k = b.convert(i, state[0].dtype)
+            k = b.add(b.mul(k, b.full_like(k, orders.step)), b.full_like(k, orders.start))
+            terms = [Term(b, v) for v in values[: len(state)]]
+            new = [t.value for t in step(Term(b, b.broadcast_scalar(k, shape)), *terms)]
+            # Rounds before those kept write to the first row, which is written again.
+            row = b.binary("maximum", b.sub(i, b.full_like(i, count - kept)), zero)
+            at = [row, *([zero] * len(shape))]
+            rows = [
+                b.dynamic_update_slice(old, b.reshape(v, (1, *shape)), at)
+                for old, v in zip(values[len(state) :], new, strict=True)
+            ]
+            return [b.add(i, b.full_like(i, 1)), *new, *rows]
+
+        out = b.while_([zero, *(t.value for t in state), *empty], condition, body)[1:]
+        last, stacks = out[: len(state)], out[len(state) :]
+
+        def row_of(stack: Value, k: int) -> Term:
+            piece = b.slice(stack, (k, *[0] * len(shape)), (k + 1, *shape))
+            return Term(b, b.reshape(piece, shape))
+
+        rows = [[row_of(stack, k) for stack in stacks] for k in range(kept)]
+        return rows, tuple(Term(b, v) for v in last)
+
 
 class NumpyMath:
     """The same functions of NumPy arrays of float64."""
 
     full_like = staticmethod(np.full_like)
     where = staticmethod(np.where)
-    exp, log, log1p, sqrt = map(staticmethod, (np.exp, np.log, np.log1p, np.sqrt))
+    exp, expm1, log, log1p = map(staticmethod, (np.exp, np.expm1, np.log, np.log1p))
+    sqrt, sin, cos, power = map(staticmethod, (np.sqrt, np.sin, np.cos, np.power))
     floor, rint = staticmethod(np.floor), staticmethod(np.rint)
     maximum, minimum = staticmethod(np.maximum), staticmethod(np.minimum)
 
@@ -277,3 +369,22 @@ def _lgamma(x: float) -> float:
     if math.isinf(x) or (x <= 0 and x == math.floor(x)):
         return math.inf
     return math.lgamma(x)
+
+
+def by_formula(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+    """`numpy` and `hlo` of an elementwise op of floats, from one formula: function(m, *xs).
+
+    It is computed in float64 and rounded once: what it subtracts would cost most digits of a
+    float32. TPUs, which have no float64 unit, stay in float32.
+    """
+
+    def meaning(*xs: np.ndarray) -> Any:
+        return function(NumpyMath(), *(x.astype(np.float64) for x in xs))
+
+    def lower(b: Builder, *xs: Value) -> Value:
+        m = HloMath(b)
+        width = dtypes.float32 if b.platform == "tpu" else dtypes.float64
+        y = function(m, *(m.term(x).astype(width) for x in xs))
+        return b.convert(y.value, xs[0].dtype)
+
+    return {"numpy": meaning, "hlo": lower}

@@ -33,6 +33,12 @@ class Site:
     _by_number: ClassVar[list[Site]] = []
     _lock = threading.Lock()
     number: int
+    message: str
+    structure: Values
+    known: tuple[str, ...]
+    kind: str
+    debug: bool
+    where: str
 
     def __new__(cls, message: str, structure: Any, known: tuple[str, ...], kind: str, debug: bool):
         source = user_source()

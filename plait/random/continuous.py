@@ -16,7 +16,6 @@ from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.bits import random_bits_p
 from plait.ops.compare import clz, select, shift_left, shift_right_logical
 from plait.ops.functions import abs, nextafter, sign, sqrt
-from plait.ops.special import erf, erf_inv
 from plait.random.arguments import (
     check_castable,
     check_key,
@@ -27,7 +26,7 @@ from plait.random.arguments import (
     sampler,
     split_key,
 )
-from plait.random.exact import exp, log, log1p, pow, tan
+from plait.random.exact import erf, erf_inv, exp, log, log1p, pow, tan
 from plait.random.standard import normal_values, signs, uniform_between, unit_floats
 from plait.regions.custom import stop_gradient
 
@@ -61,10 +60,10 @@ def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype:
     """Standard normal numbers, given that they lie in (lower, upper).
 
     Shapes: lower and upper broadcast to shape, which by default is their common shape. Raises:
+    ArgumentTypeError for what is no key; ShapeError; ArgumentError for dtypes that are not floats.
 
     >>> plait.random.truncated_normal(plait.random.key(0), -2.0, 2.0, (3,)).round(3)
     Array([ 1.456,  1.715, -0.413], dtype=float32)
-    ArgumentTypeError for what is no key; ShapeError; ArgumentError for dtypes that are not floats.
     """
     key = check_key("truncated_normal", key)
     dtype = float_dtype("truncated_normal", dtype)
@@ -155,10 +154,10 @@ def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None
     """Gumbel numbers: density exp(-(x + exp(-x))).
 
     `mode` "high" (or "highest") draws more bits than "low", the default, so that large numbers,
+    beyond 16 in float32, come with the right frequency. Raises: ArgumentError for other modes.
 
     >>> plait.random.gumbel(plait.random.key(0), (3,)).round(3)
     Array([ 2.923,  3.833, -0.097], dtype=float32)
-    beyond 16 in float32, come with the right frequency. Raises: ArgumentError for other modes.
     """
     key, choices = _standard("gumbel", key, shape, dtype)
     return _gumbel(key, **choices, mode=gumbel_mode("gumbel", mode))
@@ -246,10 +245,10 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     """Maxwell numbers with a random sign, times scale, plus loc.
 
     Shapes: the result has the axes of `shape`, then those of loc and scale; without `shape` those
+    of loc and scale twice.
 
     >>> plait.random.double_sided_maxwell(plait.random.key(0), 0.0, 1.0, (2,)).round(3)
     Array([1.546, 1.574], dtype=float32)
-    of loc and scale twice.
     """
     op = "double_sided_maxwell"
     key, choices = _standard(op, key, shape, dtype)

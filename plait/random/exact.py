@@ -28,6 +28,8 @@ def _as_xla(op: Elementwise) -> Elementwise:
     return register(same)
 
 
+erf = _as_xla(special.erf)
+erf_inv = _as_xla(special.erf_inv)
 exp = _as_xla(functions.exp)
 lgamma = _as_xla(special.lgamma)
 log = _as_xla(functions.log)
@@ -90,4 +92,4 @@ def running_sums(x: Any, axis: int, reverse: bool = False) -> Any:
     return running_sums_p.bind(x, axis=axis, reverse=reverse)
 
 
-__all__ = ["exp", "lgamma", "log", "log1p", "pow", "running_sums", "tan"]
+__all__ = ["erf", "erf_inv", "exp", "lgamma", "log", "log1p", "pow", "running_sums", "tan"]

@@ -18,7 +18,7 @@ from plait.ops.axes import broadcast_to, reshape
 from plait.ops.bits import random_split_p
 from plait.ops.compare import max, select
 from plait.ops.functions import sqrt
-from plait.ops.special import random_gamma_grad
+from plait.ops.incomplete import random_gamma_grad
 from plait.random.arguments import (
     check_key,
     fitting_shape,

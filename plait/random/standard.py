@@ -19,7 +19,6 @@ from plait.ops.axes import broadcast_to
 from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.bits import random_bits_p
 from plait.ops.compare import bitwise_or, max, select, shift_right_logical
-from plait.ops.special import erf_inv
 from plait.random.arguments import (
     check_key,
     fitting_shape,
@@ -30,6 +29,7 @@ from plait.random.arguments import (
     sampler,
     split_key,
 )
+from plait.random.exact import erf_inv
 
 # --- floats
 

@@ -63,6 +63,18 @@ EXCEPTIONS: dict[tuple[str, int | None], tuple[tuple[str, ...], str]] = {
     ("igammac", None): (("second",), "igamma_grad_a has no derivative"),
     ("igamma_grad_a", None): (DERIVATIVES, "has no derivative"),
     ("random_gamma_grad", None): (DERIVATIVES, "has no derivative"),
+    ("regularized_incomplete_beta", None): (("second",), "betainc_grad_a has no derivative"),
+    ("betainc_grad_a", None): (DERIVATIVES, "has no derivative"),
+    ("betainc_grad_b", None): (DERIVATIVES, "has no derivative"),
+    ("zeta", None): (("second",), "zeta_grad_x has no derivative"),
+    ("zeta_grad_x", None): (DERIVATIVES, "has no derivative"),
+    ("hyp1f1", None): (("second",), "hyp1f1_grad_a has no derivative"),
+    ("hyp1f1_grad_a", None): (DERIVATIVES, "has no derivative"),
+    ("hyp1f1_grad_b", None): (DERIVATIVES, "has no derivative"),
+    ("hyp2f1", None): (("second",), "hyp2f1_grad_a has no derivative"),
+    ("hyp2f1_grad_a", None): (DERIVATIVES, "has no derivative"),
+    ("hyp2f1_grad_b", None): (DERIVATIVES, "has no derivative"),
+    ("hyp2f1_grad_c", None): (DERIVATIVES, "has no derivative"),
     ("schur", None): (DERIVATIVES, "has no derivative"),
     ("hessenberg", None): (DERIVATIVES, "has no derivative"),
     ("tridiagonal", None): (DERIVATIVES, "has no derivative"),
@@ -72,9 +84,8 @@ EXCEPTIONS: dict[tuple[str, int | None], tuple[tuple[str, ...], str]] = {
 # Operands that have no derivative: everything is checked with them held constant.
 CONSTANT = {
     "linear_solve": (0, 1, 2),  # its rule knows that they are one matrix, the law does not
-    "zeta": (0,),
     "polygamma": (0,),
-    "regularized_incomplete_beta": (0, 1),
+    "expn": (0,),
 }
 
 

@@ -126,8 +126,28 @@ def test_derivative_of_the_incomplete_beta_function(x64):
 
     np.testing.assert_allclose(slope(2.0, 3.0, 0.3), 12 * 0.3 * 0.7**2, rtol=1e-12)
     np.testing.assert_allclose(slope(1.0, 2.0, 0.0), 2.0, rtol=1e-14)
-    with pytest.raises(ArgumentError, match="betainc"):
-        jax.grad(lax.betainc)(0.5, 0.5, 0.5)
+
+
+def _beta_slopes(a, b, x):
+    with mpmath.workdps(40):
+        h = mpmath.mpf("1e-12")
+        ends = [
+            [mpmath.betainc(a + s * h * p, b + s * h * q, 0, x, regularized=True) for s in (1, -1)]
+            for p, q in ((1, 0), (0, 1))
+        ]
+        return [float((high - low) / (2 * h)) for high, low in ends]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "x"),
+    [(0.5, 0.5, 0.5), (2.0, 3.0, 0.1), (2.0, 3.0, 0.9), (12.0, 9.0, 0.6), (0.05, 4.0, 1e-3)],
+)
+def test_derivatives_of_the_incomplete_beta_function_by_its_shapes(a, b, x, x64):
+    got = jax.grad(lax.betainc, (0, 1))(*map(np.float64, (a, b, x)))
+    np.testing.assert_allclose(got, _beta_slopes(a, b, x), rtol=1e-11)
+    assert jax.grad(lax.betainc, (0, 1))(a, b, 0.0) == (0.0, 0.0)
+    with pytest.raises(ArgumentError, match="betainc_grad_a"):
+        jax.grad(jax.grad(lax.betainc))(a, b, x)
 
 
 def test_zeta_and_polygamma(x64):
@@ -135,6 +155,9 @@ def test_zeta_and_polygamma(x64):
     q = np.array([1.0, 0.3, 5.0, 0.9, -0.5, -0.5, 2.0, 2.0, -3.0, -0.5])
     np.testing.assert_allclose(lax.zeta(s, q), scipy.special.zeta(s, q), rtol=1e-12)
     np.testing.assert_allclose(jax.grad(lax.zeta, 1)(2.5, 1.5), -2.5 * scipy.special.zeta(3.5, 1.5))
+    by_s, by_q = jax.grad(lax.zeta, (0, 1))(np.float64(2.5), np.float64(0.7))
+    slope = float(mpmath.zeta(mpmath.mpf(2.5), mpmath.mpf(0.7), 1))
+    np.testing.assert_allclose([by_s, by_q], [slope, -2.5 * scipy.special.zeta(3.5, 0.7)])
     n = np.array([0.0, 1.0, 2.0, 5.0, -1.0, 0.5])
     x = np.array([0.7, 1.5, -0.5, 3.0, 2.0, 2.0])
     want = [scipy.special.polygamma(int(k), v) for k, v in zip(n[:4], x[:4], strict=True)]
