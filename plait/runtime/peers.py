@@ -113,6 +113,11 @@ class Session:
         # Called when a launch is given up while its thread may be stuck.
         self.abandoned: list[Callable[[], None]] = []
 
+    @property
+    def place(self) -> dict[str, int]:
+        """Which process this is of how many, in XLA's words."""
+        return {"node_id": self.index, "num_nodes": self.count}
+
     def start(self) -> None:
         """Watch the others from now on."""
         for work in (self._watch, self._launch):

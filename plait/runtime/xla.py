@@ -106,17 +106,13 @@ def make_cpu_client(num_devices: int, session: peers.Session | None = None) -> C
         collectives = _jax.make_gloo_tcp_collectives(session.xla, hostname=session.address)
         waits = {f"get_{w}_topology_timeout_minutes": 60 for w in ("local", "global")}
         options = {"distributed_client": session.xla, "collectives": collectives, **waits}
-        options |= _in_session(session)
+        options |= session.place
     client = _jax.get_tfrt_cpu_client(asynchronous=True, num_devices=num_devices, **options)
     _clients.append(client)
     _gates[id(client)] = gate = Gate(client.live_arrays, XlaError)
     if session is not None:
         session.abandoned.append(gate.abandon)
     return client
-
-
-def _in_session(session: peers.Session) -> dict[str, int]:
-    return {"node_id": session.index, "num_nodes": session.count}
 
 
 def coordination_service(address: str, count: int, heartbeat_s: float) -> Any:
@@ -182,7 +178,7 @@ def make_plugin_client(platform: str, session: peers.Session | None = None) -> C
         options = plugins.client_options(plugin.platform)
         if session is None:
             return _jax.get_c_api_client(plugin.platform, options)
-        options |= _in_session(session)
+        options |= session.place
         return _jax.get_c_api_client(plugin.platform, options, session.xla)
     except XlaError as error:
         raise BackendError(
