@@ -232,7 +232,7 @@ class Primitive(Op):
         if rule is None:
             raise self.unanswered("transposition", "jax.interpreters.ad.primitive_transposes")
         if self.multiple_results:
-            types = self.type(*map(type_of, xs), **params)
+            types: Any = self.type(*map(type_of, xs), **params)
             ct = [_or_zero(c, t) for c, t in zip(ct, types, strict=True)]
         return [_or_none(c) for c in rule(ct, *xs, **params)]
 

@@ -14,6 +14,7 @@ from tests.errors import (
     cases_maps,
     cases_ops,
     cases_places,
+    cases_public,
     cases_tracers,
 )
 
@@ -26,6 +27,7 @@ MODULES = (
     cases_derivatives,
     cases_places,
     cases_ops,
+    cases_public,
 )
 CASES: dict[str, Any] = {}
 for _module in MODULES:

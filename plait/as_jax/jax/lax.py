@@ -1,5 +1,13 @@
 """What jax.lax has beside plait.lax: the ops themselves, as sin_p, add_p, ..."""
 
-from plait.as_jax.jax.extend.core.primitives import __dir__, __getattr__  # noqa: F401 (asked by attribute)
+from typing import Any
 
-__all__ = __dir__()
+from plait.as_jax.jax.extend.core import primitives
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(primitives, name)
+
+
+def __dir__() -> list[str]:
+    return dir(primitives)

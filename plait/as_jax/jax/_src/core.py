@@ -1,7 +1,7 @@
 """jax._src.core."""
 
+from plait.as_jax.jax.extend import core as _public
 from plait.as_jax.jax.extend.core import *  # noqa: F403
-from plait.as_jax.jax.extend.core import __all__ as _all
 from plait.core import ShapedArray, Tracer, eval_jaxpr
 from plait.core.context import context
 from plait.core.types import ArrayType
@@ -19,7 +19,6 @@ def physical_aval(aval: ArrayType) -> ArrayType:
 
 
 __all__ = [
-    *_all,
     "ShapedArray",
     "Tracer",
     "eval_jaxpr",
@@ -27,3 +26,4 @@ __all__ = [
     "physical_aval",
     "trace_state_clean",
 ]
+__all__ += _public.__all__

@@ -3,9 +3,9 @@
 import abc
 from typing import Any
 
+from plait import dtypes as _public
 from plait.core.dtypes import DType, KeyDType, finfo
 from plait.dtypes import *  # noqa: F403
-from plait.dtypes import __all__ as _all
 
 
 class ExtendedDType(abc.ABC):  # noqa: B024 (a class to compare with, no more)
@@ -20,4 +20,5 @@ def supports_inf(dtype: Any) -> bool:
     return bool(dtype.type(float("inf")) > finfo(dtype).max)
 
 
-__all__ = [*_all, "DType", "ExtendedDType", "supports_inf"]
+__all__ = ["DType", "ExtendedDType", "supports_inf"]
+__all__ += _public.__all__

@@ -1,5 +1,8 @@
 """jax.interpreters.ad: derivatives of primitives."""
 
+from collections.abc import Callable
+from typing import Any
+
 from plait.as_jax.primitive import (
     UndefinedPrimal,
     Zero,
@@ -13,6 +16,7 @@ from plait.as_jax.primitive import (
     primitive_jvps,
     primitive_transposes,
 )
+from plait.core.primitive import Primitive
 from plait.interpreters.jvp import Jvp as JVPTrace
 from plait.interpreters.jvp import JvpTracer as JVPTracer
 
@@ -22,7 +26,7 @@ def is_undefined_primal(x: object) -> bool:
     return isinstance(x, UndefinedPrimal)
 
 
-def get_primitive_transpose(primitive: object) -> object:
+def get_primitive_transpose(primitive: Primitive) -> Callable[..., Any]:
     """The transpose rule of a primitive. Raises KeyError."""
     return primitive_transposes[primitive]
 
