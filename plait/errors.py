@@ -2,6 +2,8 @@
 
     PlaitError
     ├── ShapeError (ValueError, TypeError)        shapes, axes and sizes that do not fit
+    │   ├── AxisError (IndexError)                an argument without the axis to map
+    │   └── ScalarError                           an array where a scalar is needed
     ├── DtypeError (TypeError)                    a dtype the operation does not take
     ├── ArgumentError (ValueError)                any other value a function cannot use
     ├── ArgumentTypeError (TypeError)             an argument that is not an array, a function, ...
@@ -26,6 +28,7 @@
         ├── PeerLost                              another process died, hangs or has ended
         ├── ProcessMismatch                       processes that must run one program run several
         └── DonatedError                          use of an array whose buffer was given away
+            └── DonatedTwiceError (ValueError)    one array given away and used in the same call
 
 A message is one line that says what is wrong, then one line each for what was given, where, and
 the cure:
@@ -128,6 +131,14 @@ class OutOfRangeError(PlaitError, IndexError, ValueError):
     """An index, axis or position outside its range."""
 
 
+class AxisError(ShapeError, OutOfRangeError):
+    """An argument or result without the axis that in_axes or out_axes names."""
+
+
+class ScalarError(ShapeError, ArgumentTypeError):
+    """An array where a scalar is needed: the result of a function whose gradient was asked."""
+
+
 class IntegerOverflowError(PlaitError, OverflowError):
     """An integer that its dtype cannot hold."""
 
@@ -209,3 +220,7 @@ class ProcessMismatch(PlaitRuntimeError):
 
 class DonatedError(PlaitRuntimeError):
     """Use of an array whose buffer was given away or deleted."""
+
+
+class DonatedTwiceError(DonatedError, ArgumentError):
+    """An array is given away and is another argument of the same call."""

@@ -21,7 +21,7 @@ from plait.core import dtypes
 from plait.core.program import Program, Var, run_program
 from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DonatedError, PlaitRuntimeError
+from plait.errors import DonatedError, DonatedTwiceError, PlaitRuntimeError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
 from plait.interpreters.simplify import simplify
@@ -55,10 +55,6 @@ from plait.runtime.placement import (
 buf_of = attrgetter("buf")
 sig_of = attrgetter("sig")
 Signature = ArrayType | Placed
-
-
-class DonatedTwiceError(DonatedError, ArgumentError):
-    """An array is donated and is another argument of the same call."""
 
 
 class Compiled:

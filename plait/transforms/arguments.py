@@ -20,8 +20,8 @@ from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import (
     ArgumentError,
     ArgumentTypeError,
+    AxisError,
     DtypeError,
-    OutOfRangeError,
     PlaitError,
     ShapeError,
     an,
@@ -431,16 +431,12 @@ def _no_axis(t: ArrayType, axis: int, name: str, op: str, by_name: bool) -> Plai
         )
     else:
         fix = f"an axis from {-t.ndim} to {t.ndim - 1}, or None to pass it whole"
-    return _NoAxisError(
+    return AxisError(
         f"the argument {name} has rank {t.ndim}: it has no axis {axis} to map",
         op=op,
         value=t,
         fix=fix,
     )
-
-
-class _NoAxisError(ShapeError, OutOfRangeError):
-    """An argument without the axis that in_axes names."""
 
 
 def spread_out_axes(out_axes: Any, structure: Any, op: str) -> list[int | None]:
@@ -466,7 +462,7 @@ def resolve_out_axis(axis: int, ndim: int, op: str) -> int:
     """An output axis in 0..ndim, where the result of one row has ndim axes."""
     axis = operator.index(axis)
     if not -ndim - 1 <= axis <= ndim:
-        raise _NoAxisError(
+        raise AxisError(
             f"out_axes asks for axis {axis}, the result of one row has "
             f"{several(ndim, 'axis', 'axes')}",
             op=op,

@@ -23,6 +23,7 @@ from plait.errors import (
     ArgumentTypeError,
     DtypeError,
     MissingRuleError,
+    ScalarError,
     ShapeError,
     several,
 )
@@ -255,7 +256,7 @@ class _Grad(_OfArguments):
             )
         t = type_of(ys[0])
         if t.shape:
-            raise _ScalarError(
+            raise ScalarError(
                 f"{name} must return a scalar, it returned an array of shape {t.shape}",
                 op=self.op,
                 result=t,
@@ -271,10 +272,6 @@ class _Grad(_OfArguments):
                 result=t,
                 fix=None if self.holomorphic else "holomorphic=True for complex functions",
             )
-
-
-class _ScalarError(ShapeError, ArgumentTypeError):
-    """A function whose gradient was asked returned an array."""
 
 
 def pull(linear: LinearMap, cts: Sequence[Any], in_types: Sequence[ArrayType]) -> list[Any]:

@@ -20,7 +20,7 @@ from plait.core.program import Program, run_program
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, BackendError, ShapeError
 from plait.interpreters.batch import Frame, add_axis, batch
 from plait.interpreters.variance import Variance, variance
 from plait.ops.across import join_p, own_p
@@ -99,7 +99,13 @@ class PmapFunction(JitFunction):
         """The devices the axis is spread over, in its order."""
         if self.chosen is not None:
             return self.chosen
-        return tuple(client.devices(self.backend))
+        try:
+            return tuple(client.devices(self.backend))
+        except BackendError as error:
+            error.op = "pmap"
+            error.given = {"backend": repr(self.backend), **error.given}
+            error.fix = f"leave backend= out to use the devices there are, or {error.fix}"
+            raise
 
     def stage_body(self, call: Call, types: Sequence[ArrayType], in_tree: Any) -> Body:
         """The function of one row as a Program, and how the arguments enter it."""
@@ -385,6 +391,14 @@ def pmap(
             )
         if len(set(devices)) != len(devices):
             raise ArgumentError("a device is named twice", op="pmap", devices=devices)
+        if len({d.platform for d in devices}) > 1:
+            raise ArgumentError(
+                "the devices are of several platforms: "
+                + ", ".join(sorted({d.platform for d in devices})),
+                op="pmap",
+                devices=devices,
+                fix="name devices of one platform, for example plait.devices('cpu')",
+            )
     check_axis_size(axis_size, "pmap")
     return PmapFunction(
         fun, axis_name, in_axes, out_axes, static, donated, devices, backend, axis_size

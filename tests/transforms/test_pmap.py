@@ -11,6 +11,7 @@ import pytest
 import plait as jax
 import plait.numpy as jnp
 from plait import lax
+from plait.errors import BackendError
 from tests.spmd.conftest import form
 from tests.transforms.common import counted, counted_compilations, message, refused, same
 
@@ -255,3 +256,17 @@ def test_leaks_are_named():
     jax.pmap(lambda x: kept.append(x * 2) or x)(X)
     text = message(RuntimeError, lambda: kept[0] + 1)
     assert "pmap of <lambda>" in text and "test_pmap.py" in text
+
+
+def test_platforms_that_are_not_there():
+    for backend in ("gpu", "tpu", "abacus"):
+        with pytest.raises(BackendError) as caught:
+            jax.pmap(lambda x: x, backend=backend)(np.ones(2))
+        assert "pmap: " in str(caught.value) and repr(backend) in str(caught.value)
+        assert "leave backend= out" in str(caught.value)
+
+    class Other:
+        platform = "cuda"
+
+    with pytest.raises(ValueError, match=r"several platforms: cpu, cuda"):
+        jax.pmap(lambda x: x, devices=[jax.devices()[0], Other()])
