@@ -319,8 +319,10 @@ class NumpyMath:
 
     full_like = staticmethod(np.full_like)
     where = staticmethod(np.where)
-    exp, expm1, log, log1p = map(staticmethod, (np.exp, np.expm1, np.log, np.log1p))
-    sqrt, sin, cos, power = map(staticmethod, (np.sqrt, np.sin, np.cos, np.power))
+    exp, expm1 = staticmethod(np.exp), staticmethod(np.expm1)
+    log, log1p = staticmethod(np.log), staticmethod(np.log1p)
+    sqrt, power = staticmethod(np.sqrt), staticmethod(np.power)
+    sin, cos = staticmethod(np.sin), staticmethod(np.cos)
     floor, rint = staticmethod(np.floor), staticmethod(np.rint)
     maximum, minimum = staticmethod(np.maximum), staticmethod(np.minimum)
 
@@ -371,7 +373,7 @@ def _lgamma(x: float) -> float:
     return math.lgamma(x)
 
 
-def by_formula(function: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
+def by_formula(function: Callable[..., Any]) -> dict[str, Any]:
     """`numpy` and `hlo` of an elementwise op of floats, from one formula: function(m, *xs).
 
     It is computed in float64 and rounded once: what it subtracts would cost most digits of a

@@ -173,7 +173,7 @@ def _to_all(x: Any, sharding: xla.Sharding) -> Array:
         name = f"device_put of {type_}"
         members = tuple(sorted({d.process_index for d in sharding.devices}))
         try:
-            session.agree(peers.Label(name, zlib.crc32(np.ascontiguousarray(host)), members))
+            session.agree(peers.Label(name, zlib.crc32(host.tobytes()), members))
         except ProcessMismatch as error:
             raise ArgumentError(
                 "the processes do not give the same array",

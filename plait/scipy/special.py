@@ -156,7 +156,7 @@ def bernoulli(n: Any) -> Any:
         raise ArgumentError("n must not be negative", op="bernoulli", n=n)
     numbers = [Fraction(1)]
     for k in range(1, n + 1):
-        known = sum(math.comb(k + 1, j) * b for j, b in enumerate(numbers) if b)
+        known = sum((math.comb(k + 1, j) * b for j, b in enumerate(numbers) if b), Fraction(0))
         numbers.append(Fraction(0) if k > 1 and k % 2 else -known / (k + 1))
     floats = np.array([_rounded(b) for b in numbers])
     with np.errstate(over="ignore"):

@@ -17,9 +17,9 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
+from plait.ops import dynamic_slice, slices, sort
 from plait.ops import gather as lax
 from plait.ops import scatter as put
-from plait.ops import dynamic_slice, slices, sort
 from plait.ops.arithmetic import mul
 from plait.ops.axes import reduce_sum
 from plait.ops.functions import sin
