@@ -42,13 +42,14 @@ def check_results(compiled: Any, args: Sequence[Any], results: Sequence[Array]) 
     for k, result in enumerate(results):
         if result.dtype not in dtypes.INEXACT:
             continue
-        marks = bad(result.host())
-        if not marks.any():
+        parts = [result] if result.is_readable else [s.data for s in result.addressable_shards]
+        value = next((v for v in (p.host() for p in parts) if bad(v).any()), None)
+        if value is None:
             continue
         culprit = _search(compiled, args, k, bad)
         if culprit is None:  # it cannot be computed again, or comes out well then
-            position = tuple(map(int, np.argwhere(marks)[0]))
-            culprit = Culprit(None, result.type, result.host()[position], position, [])
+            position = tuple(map(int, np.argwhere(bad(value))[0]))
+            culprit = Culprit(None, result.type, value[position], position, [])
         raise _error(compiled.name, culprit)
 
 
@@ -85,10 +86,11 @@ def _row(frame: Frame, row: int | None) -> str:
 def _search(compiled: Any, args: Sequence[Any], output: int, bad: Any) -> Culprit | None:
     """What made a result bad, by running the program op by op on one device.
 
-    None as well for a program with effects that would happen a second time.
+    None as well for a program with effects that would happen a second time, or one of several
+    processes, of which the others would have to take part.
     """
     program = _silenced(compiled.origin)
-    if program is None:
+    if program is None or xla.spans_processes(compiled.executable.devices):
         return None
     with override(debug_nans=False, debug_infs=False, default_device=None):
         n = len(compiled.captured)

@@ -32,9 +32,12 @@ _Problem = Callable[[str], PlaitError]
 _VERDICT_S = 3.0
 _SHOWN = 160
 
-# What may differ between the processes' texts of one program: places, and values of constants.
-_PLACES = re.compile(r"\s*loc\(.*$", re.M)
-_CONSTANTS = re.compile(r"stablehlo\.constant dense<[^>]*>")
+# What may differ between the processes' texts of one program: places in files, constants, and the
+# numbers of values, which depend on how many constants are equal.
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_PLACES = re.compile(rf' ?loc\((?:{_STRING}|[^()"]|\((?:{_STRING}|[^()"])*\))*\)')
+_CONSTANTS = re.compile(r'^.*"stablehlo\.constant".*\n', re.M)
+_NUMBERS = re.compile(r"%\d+")
 
 
 class Label(NamedTuple):
@@ -50,7 +53,7 @@ class Label(NamedTuple):
 def label(name: str, text: str | bytes, members: Iterable[int]) -> Label:
     """The label of a program, a StableHLO module, for the devices of some processes."""
     text = text if isinstance(text, str) else text.decode("latin-1")
-    same = _CONSTANTS.sub("constant", _PLACES.sub("", text))
+    same = _NUMBERS.sub("%", _CONSTANTS.sub("", _PLACES.sub("", text)))
     name = name if len(name) <= _SHOWN else name[: _SHOWN - 3] + "..."
     return Label(name, zlib.crc32(same.encode()), tuple(sorted(set(members))))
 

@@ -250,12 +250,12 @@ def derivatives_outside(own, n):
     y, (dw, dx) = jax.vjp(each, w, x)[0], jax.vjp(each, w, x)[1](jnp.ones_like(x))
     pushed = jax.jvp(each, (w, x), (w, x))
     results = [(value, None), (gw, None), (gx, 0), (y, 0), (dw, None), (dx, 0)]
-    return results + [(pushed[0], 0), (pushed[1], 0)]
+    return [*results, (pushed[0], 0), (pushed[1], 0)]
 
 
 @case
 def derivatives_of_more_than_the_map(own, n):
-    """What is computed before, between and after maps; gradients with respect to what they share."""
+    """What is computed before, between and after maps, with gradients through all of it."""
     x = own(data(n, 3))
     first = jax.pmap(lambda w, x: w * x - lax.pmean(x, "i"), axis_name="i", in_axes=(None, 0))
     second = jax.pmap(lambda y: lax.psum(jnp.sum(y**2), "i"), axis_name="i", out_axes=None)
@@ -284,7 +284,7 @@ def results_elsewhere(own, n):
     r = over(lambda x: x + lax.psum(x, "i"), own(data(n, 3)))
     local = jax.pmap(lambda x: x - lax.axis_index("i"), axis_name="i", devices=jax.local_devices())
     first = local(r) if len(r) % len(jax.local_devices()) == 0 else r
-    sums = jnp.sum(r, 1), jnp.stack([row for row in r]), r[:, 1], r.T @ r @ np.eye(3)
+    sums = jnp.sum(r, 1), jnp.stack(list(r)), r[:, 1], r.T @ r @ np.eye(3)
     assert len(r) == len(sums[1]) and first.shape == r.shape
     return [
         (sums[0], 0),
