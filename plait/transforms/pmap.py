@@ -102,10 +102,12 @@ class PmapFunction(JitFunction):
         try:
             return tuple(client.devices(self.backend))
         except BackendError as error:
-            error.op = "pmap"
-            error.given = {"backend": repr(self.backend), **error.given}
-            error.fix = f"leave backend= out to use the devices there are, or {error.fix}"
-            raise
+            raise BackendError(
+                error.summary,
+                op="pmap",
+                backend=repr(self.backend),
+                fix=f"leave backend= out to use the devices there are, or {error.fix}",
+            ) from None
 
     def stage_body(self, call: Call, types: Sequence[ArrayType], in_tree: Any) -> Body:
         """The function of one row as a Program, and how the arguments enter it."""
@@ -143,12 +145,12 @@ class PmapFunction(JitFunction):
 
         def spread(*xs: Any) -> list[Any]:
             every = [*[None] * len(captured), *axes]
-            xs = [border(join_p, x, axis) for x, axis in zip(xs, every, strict=True)]
-            xs = [
+            joined = [border(join_p, x, axis) for x, axis in zip(xs, every, strict=True)]
+            rows = [
                 x if axis is None else move_axis(x, axis, 0)
-                for x, axis in zip(xs, every, strict=True)
+                for x, axis in zip(joined, every, strict=True)
             ]
-            ys = pmap_p.bind(*xs, **params)
+            ys = pmap_p.bind(*rows, **params)
             ys = [
                 y if axis is None else move_axis(y, 0, axis)
                 for y, axis in zip(ys, out_axes, strict=True)

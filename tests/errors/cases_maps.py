@@ -10,6 +10,16 @@ import plait as jax
 import plait.numpy as jnp
 from plait import lax, random
 
+
+class Foreign:
+    """What pmap sees of a device of another platform."""
+
+    platform = "cuda"
+
+    def __repr__(self) -> str:
+        return "CudaDevice(id=0)"
+
+
 TWO = np.float32([1.0, 4.0])
 ROWS = np.ones((2, 3), np.float32)
 FOUR = np.ones((4, 3), np.float32)
@@ -124,6 +134,9 @@ CASES: dict[str, Any] = {
     "pmap: names of devices": lambda: jax.pmap(identity, devices=["cpu:0"]),
     "pmap: a number of devices": lambda: jax.pmap(identity, devices=2),
     "pmap: a backend that is not there": lambda: jax.pmap(identity, backend="abacus")(TWO),
+    "pmap: devices of several platforms": lambda: jax.pmap(
+        identity, devices=[jax.devices()[0], Foreign()]
+    ),
     "pmap: an axis name with a typo": lambda: jax.pmap(lambda x: lax.psum(x, "batch"), "bacth")(
         TWO
     ),
