@@ -176,7 +176,9 @@ def whole(program: Program) -> Whole:
                 share = eqn.params["share"] if joined else None
                 enters[position[a], share] = eqn.outputs[0].type if joined else a.type
     keys = sorted(enters, key=lambda key: key[0])
-    leaves = {e.outputs[0]: e.params["share"] for e in program.equations if e.op is own_p}
+    leaves: dict[Any, Share] = {
+        e.outputs[0]: e.params["share"] for e in program.equations if e.op is own_p
+    }
 
     def run(*args: Any) -> Sequence[Any]:
         given = dict(zip(keys, args, strict=True))

@@ -447,7 +447,7 @@ def _prepare_partitioned(
     )
     shares = shares or [None] * len(inputs)
     leaves = leaves or [None] * len(outputs)
-    feeders = [
+    feeders: list[Callable[[Array], Any]] = [
         lambda x, s=s, share=share: across.enter(x, s, share)
         for s, share in zip(inputs, shares, strict=True)
     ]
@@ -458,7 +458,7 @@ def _prepare_partitioned(
         grid.devices,
         outputs,
         lambda: [feed(x) for feed, x in zip(feeders[:n], arrays, strict=True)],
-        feeders[n:],
+        [*feeders[n:]],
         [
             across.leave(t, s, share)
             for t, s, share in zip(program.out_types, outputs, leaves, strict=True)
