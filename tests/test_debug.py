@@ -481,3 +481,31 @@ def test_memory_profile(tmp_path: pathlib.Path):
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = jax.profiler.nothing
     del x
+
+
+def test_variance_of_a_long_body_stays_readable():
+    def body(x, w):
+        for _ in range(30):
+            x = jnp.sin(x @ w) + lax.pmean(x, "batch")
+            x = jnp.concatenate([x[:2], x[2:]])
+            x = lax.scan(lambda c, t: (c * t, jnp.dot(c, c)), x, jnp.ones((3, 4)))[0]
+        image = x.reshape(1, 1, 4, 1)
+        return lax.conv_general_dilated(image, jnp.ones((1, 1, 3, 1)), (1, 1), "SAME").sum()
+
+    report = jax.debug.show_variance(
+        body, np.ones((4, 4)), np.ones((4, 4)), in_axes=(0, None), axis_name="batch"
+    )
+    (section,) = report.sections
+    lines = str(report).splitlines()
+    assert len(section.rows) > 200
+    assert max(map(len, lines)) <= 130 and max(len(row[0]) for row in section.rows) > 130
+    # Nothing is lost, and the other columns stand below each other.
+    words = "".join(str(report).split())
+    for row in section.rows:
+        assert all("".join(cell[:40].split()) in words for cell in row)
+    starts = {
+        line.rindex("equal")
+        for line in lines
+        if line.rstrip().endswith("in body") and "  equal  " in line
+    }
+    assert len(starts) == 1

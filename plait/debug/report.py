@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -62,16 +63,41 @@ def escaped(text: str) -> str:
 _LEFT = ' style="text-align:left;white-space:pre"'
 
 
+# Cells that are longer go on in further lines, so that one long equation does not push the other
+# columns off the screen.
+_WIDEST = 64
+
+
 def _aligned(table: Sequence[Row]) -> list[str]:
+    """The lines of a table, its columns aligned."""
+    rows = [[_pieces(cell) for cell in row] if len(row) > 1 else [[*row]] for row in table]
     widths: list[int] = []
-    for row in table:
+    for row in rows:
         # A row of one cell stands alone, and may be wider than the first column.
-        for k, cell in enumerate(row if len(row) > 1 else ()):
-            widths[k:] = [max(len(cell), widths[k] if k < len(widths) else 0), *widths[k + 1 :]]
-    return [
-        "  ".join(cell.ljust(widths[k]) if k < len(row) - 1 else cell for k, cell in enumerate(row))
-        for row in table
-    ]
+        for k, pieces in enumerate(row if len(row) > 1 else ()):
+            widest = max(map(len, pieces))
+            widths[k:] = [max(widest, widths[k] if k < len(widths) else 0), *widths[k + 1 :]]
+    lines = []
+    for row in rows:
+        for at in range(max(map(len, row))):
+            cells = [pieces[at] if at < len(pieces) else "" for pieces in row]
+            last = max(k for k, cell in enumerate(cells) if cell or not k)
+            padded = [cell.ljust(widths[k]) for k, cell in enumerate(cells[:last])]
+            lines.append("  ".join([*padded, cells[last]]))
+    return lines
+
+
+def _pieces(cell: str) -> list[str]:
+    """A cell in lines of bounded width, broken at spaces; further ones are indented."""
+    if len(cell) <= _WIDEST:
+        return [cell]
+    indent = len(cell) - len(cell.lstrip())
+    return textwrap.wrap(
+        cell,
+        max(_WIDEST, indent + 24),
+        subsequent_indent=" " * (indent + 6),
+        break_on_hyphens=False,
+    )
 
 
 def size_words(count: float) -> str:
