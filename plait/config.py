@@ -151,6 +151,18 @@ def _shared_key() -> tuple:
     return _key_of(_State)
 
 
+# The values of the threads that are inside of blocks: what `update` changes for the process changes
+# their keys, too.
+_blocks: dict[int, dict[str, Any]] = {}
+_lock = threading.Lock()
+
+
+def _renew(local: dict[str, Any]) -> None:
+    """Set the key of a thread inside a block."""
+    key = tuple(local[name] if name in local else getattr(_State, name) for name in _TRACED)
+    local["key"] = _keys.setdefault(key, key)
+
+
 _State.key = _current_key()
 
 
@@ -185,7 +197,8 @@ class Config:
     """The process's switches as attributes; `update` sets one, by its name or JAX's spelling."""
 
     def update(self, name: str, value: Any) -> None:
-        """Set a switch for the whole process.
+        """Set a switch for the whole process: for threads inside of `with` blocks as well, unless
+        the block sets that very switch. A function that is traced meanwhile may see either value.
 
         Raises: ArgumentError for an unknown switch or value; BackendError for a switch that is
         read when the devices start, after they have started.
@@ -207,9 +220,10 @@ class Config:
             )
         setattr(_State, name, value)
         if name in _TRACED:
-            _State.key = _shared_key()
-            if "key" in state.__dict__:  # inside a block of this thread
-                state.key = _current_key()
+            with _lock:
+                _State.key = _shared_key()
+                for local in _blocks.values():
+                    _renew(local)
 
     def read(self, name: str) -> Any:
         """The value of a switch in this thread."""
@@ -262,14 +276,19 @@ def override(**values: Any) -> Iterator[None]:
     try:
         for name, value in zip(names, values.values(), strict=True):
             setattr(state, name, _checked(name, value))
-        state.key = _current_key()
+        with _lock:
+            _blocks[id(local)] = local
+            _renew(local)
         yield
     finally:
-        for name in (*names, "key"):
-            local.pop(name, None)
-        local.update(before)
-        if "key" in before:  # still inside another block, and the process's switches may differ
-            state.key = _current_key()
+        with _lock:
+            for name in (*names, "key"):
+                local.pop(name, None)
+            local.update(before)
+            if "key" in before:  # still inside another block, and the switches may differ
+                _renew(local)
+            else:
+                _blocks.pop(id(local), None)
 
 
 def enable_x64(value: bool = True):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 
 import plait as jax
@@ -159,3 +160,33 @@ def test_blocks_for_switches_that_have_one_value():
     for block, value in ((jax.transfer_guard, "disallow"), (jax.default_prng_impl, "rbg")):
         with pytest.raises(ArgumentError), block(value):
             pass
+
+
+def test_an_update_reaches_threads_inside_of_blocks():
+    inside, changed, seen = threading.Event(), threading.Event(), []
+
+    def work():
+        f = jax.jit(lambda x: x + np.ones((2, 1), np.float32))
+        with override(debug_infs=False), override(numpy_dtype_promotion="strict"):
+            f(np.ones(2, np.float32))
+            inside.set()
+            changed.wait()
+            seen.append(state.numpy_rank_promotion)
+            seen.append(state.numpy_dtype_promotion)
+            try:
+                f(np.ones(2, np.float32))  # the same call under another switch: traced anew
+            except ValueError as error:
+                seen.append("rank" in str(error))
+        seen.append(state.key is type(state).key)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    inside.wait()
+    try:
+        config.update("numpy_rank_promotion", "raise")
+        config.update("numpy_dtype_promotion", "standard")
+    finally:
+        changed.set()
+        thread.join()
+        config.update("numpy_rank_promotion", "allow")
+    assert seen == ["raise", "strict", True, True]
