@@ -51,7 +51,8 @@ def start(
         start_new_session=True,  # Ctrl-C is for those who compute
     )  # fmt: skip
     assert child.stdout is not None
-    said = child.stdout.readline().strip()
+    with child.stdout:
+        said = child.stdout.readline().strip()
     if said != _LISTENING:
         child.wait()
         raise BackendError(
@@ -137,6 +138,10 @@ class Coordinator:
                 for member in list(self.members.values()):
                     if now - member.heard > self.heartbeat_s:
                         self._lose(member, f"no sign of life for {self.heartbeat_s:g} seconds")
+        for guest in list(self.guests):
+            self._close(guest)
+        self.selector.close()
+        self.server.close()
         if self.service is not None:
             time.sleep(_GRACE_S)
             self.service.shutdown()
@@ -234,8 +239,9 @@ class Coordinator:
 
     def _lose(self, member: _Member, why: str) -> None:
         index = member.index
-        with contextlib.suppress(OSError):
-            send(member.sock, lost=index, why=why)  # it may only have been asleep
+        if index is not None:
+            with contextlib.suppress(OSError):
+                send(member.sock, lost=index, why=why)  # it may only have been asleep
         self._close(member)
         if index is not None and not member.ended and self.service is not None:
             self._tell(lost=index, why=why)
