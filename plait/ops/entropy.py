@@ -27,9 +27,9 @@ def _times(m: Any, x: Any, y: Any, logarithm: Any) -> Any:
 
 
 def _quotient(x: Any, y: Any) -> Any:
-    # Where x is 0 the product is 0 for every y, and so is its derivative.
-    zero = eq(x, 0.0)
-    return select(zero, zeros_like(x), div(x, select(zero, 1.0, y)))
+    # 0 / 0 is 0: where x is 0 the product is 0 for every y, and so is its derivative. Elsewhere it
+    # stays a quotient, whose own derivative by x is right at 0 too.
+    return div(x, select(bitwise_and(eq(x, 0.0), eq(y, 0.0)), 1.0, y))
 
 
 xlogy = binary(
