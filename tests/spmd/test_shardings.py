@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ import plait as jax
 import plait.numpy as jnp
 from plait import lax
 from plait.config import override
-from tests.spmd.common import refused, same
+from tests.spmd.common import live_bytes, refused, same
 
 
 def cube(*shape: int) -> np.ndarray:
@@ -211,3 +212,27 @@ def test_a_step_fed_its_own_results_is_compiled_once(form):
             for _ in range(4):
                 w = f(w, cube(4, 2))
     assert len(texts) <= (2 if form == "fused" else 3)
+
+
+def test_memory_of_steps_of_eight_lanes_on_two_devices():
+    size, devices = 250_000, jax.devices()[:2]
+    rates = jnp.arange(8, dtype=np.float32) / 100
+    start = jax.pmap(lambda rate: jnp.ones(size), "i", devices=devices)
+    updates = {
+        1: lambda s, rate: s - 0.1 * lax.pmean(rate, "i") * s,  # equal in all lanes
+        8: lambda s, rate: s - 0.1 * rate * s,
+    }
+    with override(pmap_form="fused"):
+        for copies, update in updates.items():
+            step = jax.pmap(update, "i", devices=devices, donate_argnums=0)
+            keep = jax.pmap(update, "i", devices=devices)
+            gc.collect()
+            before = live_bytes()
+            state = keep(start(rates), rates)
+            for _ in range(3):
+                state = step(state, rates)
+                assert live_bytes() - before == copies * 4 * size
+            other = keep(state, rates)
+            assert live_bytes() - before == 2 * copies * 4 * size
+            assert other.shape == (8, size) and other.devices() == set(devices)
+            del state, other
