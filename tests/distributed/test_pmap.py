@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -11,34 +12,52 @@ from tests.distributed.cases import CASES
 from tests.distributed.common import run
 from tests.distributed.worker import as_numpy
 
-# Processes, devices of each, form.
-TEAMS = [(2, 2, "auto"), (2, 2, "gang"), (4, 1, "auto")]
-SIZES = (4, 8)
+
+class Team(NamedTuple):
+    """Processes, devices of each, the form of maps, the number of rows, and what they compute."""
+
+    processes: int
+    devices: int
+    form: str
+    rows: int
+    cases: tuple[str, ...]
 
 
-@pytest.fixture(scope="module", params=TEAMS, ids="{0[0]}x{0[1]}-{0[2]}".format)
-def found(request, tmp_path_factory):
-    """What each process of a team computed."""
-    processes, devices, form = request.param
-    file = tmp_path_factory.mktemp("distributed") / "found"
-    arguments = ["-m", "tests.distributed.worker", str(file), *map(str, SIZES)]
-    run(arguments, processes, devices, PLAIT_PMAP_FORM=form)
-    return [dict(np.load(f"{file}.{k}.npz")) for k in range(processes)]
+# One device of each process computes for all of its rows; or each device for its own, in lanes.
+ONE = Team(2, 2, "auto", 4, tuple(CASES))
+LANES = Team(
+    2, 2, "gang", 8, ("exchanges", "axes", "whole_arguments_and_results", "derivatives_outside")
+)
+MANY = Team(4, 1, "auto", 4, ("exchanges", "groups", "whole_arguments_and_results"))
+TEAMS = {"one": ONE, "lanes": LANES, "many": MANY}
 
 
-@functools.cache
-def expected(name: str, size: int) -> list:
-    """What one process computes."""
-    return [(as_numpy(y), axis) for y, axis in CASES[name](lambda x, axis=0: x, size)]
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What each process of a team computed, by the team's name."""
+
+    @functools.cache
+    def compute(name: str) -> list[dict[str, np.ndarray]]:
+        team = TEAMS[name]
+        file = tmp_path_factory.mktemp("pmap") / name
+        arguments = ["-m", "tests.distributed.worker", str(file), str(team.rows), *team.cases]
+        run(arguments, team.processes, team.devices, PLAIT_PMAP_FORM=team.form)
+        return [dict(np.load(f"{file}.{k}.npz")) for k in range(team.processes)]
+
+    return compute
 
 
-@pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("name", CASES)
-def test_as_in_one_process(found, name, size):
-    for part in found:
-        assert f"{name} {size} error" not in part, str(part[f"{name} {size} error"])
-    for k, (value, axis) in enumerate(expected(name, size)):
-        parts = [part[f"{name} {size} {k} {axis}"] for part in found]
-        for part in [np.concatenate(parts, axis)] if axis is not None else parts:
-            assert part.dtype == value.dtype
-            np.testing.assert_allclose(part, value, rtol=2e-5, atol=1e-5, err_msg=f"result {k}")
+@pytest.mark.parametrize(
+    ("team", "name"), [(team, name) for team in TEAMS for name in TEAMS[team].cases]
+)
+def test_as_in_one_process(found, team, name):
+    parts = found(team)
+    for part in parts:
+        assert f"{name} error" not in part, str(part[f"{name} error"])
+    alone = CASES[name](lambda x, axis=0: x, TEAMS[team].rows)
+    for k, (wanted, axis) in enumerate(alone):
+        value = as_numpy(wanted)
+        pieces = [part[f"{name} {k} {axis}"] for part in parts]
+        for piece in [np.concatenate(pieces, axis)] if axis is not None else pieces:
+            assert piece.dtype == value.dtype
+            np.testing.assert_allclose(piece, value, rtol=2e-5, atol=1e-5, err_msg=f"result {k}")

@@ -1,7 +1,7 @@
 """Runs cases in one of several processes, and keeps what comes out of them.
 
-python -m tests.distributed.worker FILE ROWS... : FILE.<process>.npz has an array or an error for
-each result, by case, number of rows and position.
+python -m tests.distributed.worker FILE ROWS CASE... : FILE.<process>.npz has an array or an error
+for each result, by case and position.
 """
 
 from __future__ import annotations
@@ -23,19 +23,18 @@ def own_rows(x: Any, axis: int = 0) -> Any:
     return np.take(x, range(plait.process_index() * each, (plait.process_index() + 1) * each), axis)
 
 
-def main(file: str, *sizes: str) -> None:
+def main(file: str, rows: str, *names: str) -> None:
     plait.distributed.initialize()
     kept: dict[str, Any] = {}
-    for size in map(int, sizes):
-        for name, case in CASES.items():
-            try:
-                results = case(own_rows, size)
-            except Exception:
-                kept[f"{name} {size} error"] = np.array(traceback.format_exc())
-                continue
-            for k, (value, axis) in enumerate(results):
-                assert value.is_fully_addressable
-                kept[f"{name} {size} {k} {axis}"] = as_numpy(value)
+    for name in names:
+        try:
+            results = CASES[name](own_rows, int(rows))
+        except Exception:
+            kept[f"{name} error"] = np.array(traceback.format_exc())
+            continue
+        for k, (value, axis) in enumerate(results):
+            assert value.is_fully_addressable
+            kept[f"{name} {k} {axis}"] = as_numpy(value)
     np.savez(f"{file}.{plait.process_index()}.npz", **kept)
 
 
