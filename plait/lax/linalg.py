@@ -51,7 +51,7 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
 
     rows = jnp.moveaxis(r, -2, 0)
     _, rows = scan(rotate, jnp.conj(w), (rows, jnp.arange(r.shape[-1])))
-    return jnp.moveaxis(rows, 0, -2)
+    return jnp.triu(jnp.moveaxis(rows, 0, -2))
 
 
 def symmetric_product(

@@ -205,7 +205,7 @@ def _det_by_lu(a: Any) -> Any:
 # too. From P a = L U follows adj(a) = det(P) adj(U) L⁻¹ P. Let k be where the diagonal u of U is
 # smallest (0 if a is singular), V be U with s in place of uₖ, and D the product of all u but uₖ.
 # Then U = V + (uₖ - s) e eᵀ for the k-th unit vector e, and by the formula of Sherman and Morrison
-#     adj(U) = D (uₖ V⁻¹ - (uₖ - s) V⁻¹ e eᵀ V⁻¹),
+#     adj(U) = D (uₖ V⁻¹ - s (uₖ - s) V⁻¹ e eᵀ V⁻¹),
 # where nothing is divided by uₖ. If another uᵢ is 0, all is 0.
 @_det_by_lu.defjvp
 def _det_tangent(primals: Any, tangents: Any) -> Any:
@@ -229,7 +229,8 @@ def _det_tangent(primals: Any, tangents: Any) -> Any:
     last = reduction.sum(ufuncs.where(at, u, 0), -1)
     row = reduction.sum(e * z, -2)
     through = reduction.sum(row * column[..., 0], -1)
-    trace = last * reduction.sum(diagonal(z), -1) - (last - scale[..., 0]) * through
+    s = scale[..., 0]
+    trace = last * reduction.sum(diagonal(z), -1) - s * (last - s) * through
     product_of_others = reduction.prod(others, -1)
     return sign * product_of_others * last, sign * product_of_others * trace
 

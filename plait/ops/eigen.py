@@ -215,7 +215,8 @@ class Eig(Primitive):
         if right:
             v = vectors[-1]
         else:
-            _, v = self.bind(xs[0], left=False, right=True, derivatives=derivatives)
+            # Second derivatives of eigenvalues are sums over eigenvectors, whatever their phases.
+            _, v = self.bind(xs[0], left=False, right=True, derivatives=True)
         t = convert_element_type(ts[0], type_of(w).dtype)
         p = _in_basis(v, t)
         tangents = [diagonal(p)]

@@ -92,8 +92,8 @@ def gmres(
         raise ArgumentError("there is no such method", op=op, solve_method=solve_method, fix=fix)
     size = static_int(restart, op, "restart")
 
-    def way(*args: Any) -> Any:
-        return _minimal_residuals(*args, size)
+    def way(a, b, x, least, limit, m) -> Vector:
+        return _minimal_residuals(a, b, x, least, limit, m, size)
 
     x = _solved(op, way, A, b, x0, tol, atol, maxiter, M)
     flat, _ = ravel_pytree(x)
@@ -113,7 +113,8 @@ def _product(op: str, name: str, a: Any) -> Product:
         raise ArgumentTypeError(f"{name} is a matrix or a function", op=op, **{name: a})
     shape = type_of(a).shape
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise ShapeError(f"{name} must be square", op=op, **{name: type_of(a)})
+        given: dict[str, Any] = {name: type_of(a)}
+        raise ShapeError(f"{name} must be square", op=op, **given)
     return lambda x: jnp.matmul(a, x)
 
 
@@ -148,7 +149,7 @@ def _solved(op, way, A, b, x0, tol, atol, maxiter, M) -> Any:
     return rebuild(custom_linear_solve(on_vectors(product), flat, solve, solve))
 
 
-# --- iterations
+# --- iterations: not yet near enough, or NaN, goes on
 
 
 def _inner(x: Vector, y: Vector) -> Any:
@@ -162,7 +163,7 @@ def _length(x: Vector) -> Any:
 def _conjugate_gradients(a, b, x, least, limit, m) -> Vector:
     def more(state: Any) -> Any:
         _, r, _, _, k = state
-        return (_length(r) > least) & (k < limit)
+        return ~(_length(r) <= least) & (k < limit)
 
     def step(state: Any) -> Any:
         x, r, gamma, p, k = state
@@ -181,7 +182,7 @@ def _conjugate_gradients(a, b, x, least, limit, m) -> Vector:
 def _biconjugate_gradients(a, b, x, least, limit, m) -> Vector:
     def more(state: Any) -> Any:
         r, k = state[1], state[-1]
-        return (_length(r) > least) & (k >= 0) & (k < limit)
+        return ~(_length(r) <= least) & (k >= 0) & (k < limit)
 
     def step(state: Any) -> Any:
         x, r, p, q, rho, alpha, omega, k = state
@@ -240,7 +241,7 @@ def _minimal_residuals(a, b, x, least, limit, m, restart) -> Vector:
 
     def more(state: Any) -> Any:
         _, r, k = state
-        return (_length(r) > least) & (k < limit)
+        return ~(_length(r) <= least) & (k < limit)
 
     def step(state: Any) -> Any:
         x, r, k = state
