@@ -122,8 +122,8 @@ def keystr(keys: Sequence[Any], *, simple: bool = False, separator: str = "") ->
     """The text of a path: ['w'][0].bias, or w/0/bias with simple=True, separator='/'.
 
     >>> path, _ = plait.tree.leaves_with_path({"w": [1.0]})[0]
-    >>> print(plait.tree_util.keystr(path), plait.tree_util.keystr(path, simple=True, separator="/"))
-    ['w'][0] w/0
+    >>> plait.tree_util.keystr(path), plait.tree_util.keystr(path, simple=True, separator="/")
+    ("['w'][0]", 'w/0')
     """
     if not simple:
         return separator.join(str(key) for key in keys)

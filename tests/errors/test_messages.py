@@ -80,6 +80,13 @@ ELSEWHERE = {
     "f'{what} must have a place for each of the {n} positions of {axis_name[0]!r}'": "likewise",
     "text": "an environment variable, read when plait is imported: tests/runtime",
     "f'the environment variable PLAIT_{name.upper()} has a value that cannot be read'": "likewise",
+    "f'the device belongs to process {device.process_index}'": "several processes",
+    "'the processes do not give the same array'": "several processes: tests/distributed",
+    "'none of the devices belongs to this process'": "several processes",
+    "'the devices of a process do not stand together'": "several processes",
+    "f'{own} rows do not spread evenly over the {len(self.own)} devices of this process'": "likewise",
+    "f'the axis has the rows of all {len(self.runs)} processes: {every} do not spread evenly over "
+    "them'": "several processes: tests/distributed",
 }
 
 
