@@ -84,9 +84,10 @@ ELSEWHERE = {
     "'the processes do not give the same array'": "several processes: tests/distributed",
     "'none of the devices belongs to this process'": "several processes",
     "'the devices of a process do not stand together'": "several processes",
-    "f'{own} rows do not spread evenly over the {len(self.own)} devices of this process'": "likewise",
+    "f'{own} rows do not spread evenly over the {len(self.own)} devices of this "
+    "process'": "several processes",
     "f'the axis has the rows of all {len(self.runs)} processes: {every} do not spread evenly over "
-    "them'": "several processes: tests/distributed",
+    "them'": "several processes",
 }
 
 
