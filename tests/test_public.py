@@ -161,7 +161,7 @@ def test_arrays_from_parts():
         jax.make_array_from_callback(X.shape, s, lambda i: X)
     with pytest.raises(ValueError, match="1 arrays were given for the parts on 4 devices"):
         jax.make_array_from_single_device_arrays(X.shape, s, [jnp.array(X)])
-    with pytest.raises(ValueError, match="not the whole array"):
+    with pytest.raises(ValueError, match="neither the whole array"):
         jax.make_array_from_process_local_data(s, X, (8, 2))
 
 

@@ -604,3 +604,27 @@ def test_many_hashes_in_a_row_compile_in_reasonable_time():
 
     first, second = plait.jit(plait.vmap(draw))(random.split(KEY, 64))
     assert np.allclose(second, np.asarray(first) * 0.3 + 1, rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["cholesky", "eigh", "svd"])
+def test_multivariate_normal(method):
+    cov = np.array([[2, 1, 0], [1, 2, 0.5], [0, 0.5, 1]], np.float32)
+    mean = np.array([1, 2, 3], np.float32)
+    x = random.multivariate_normal(random.key(3), mean, cov, (20_000,), method=method)
+    np.testing.assert_allclose(np.mean(x, 0), mean, atol=0.05)
+    np.testing.assert_allclose(np.cov(np.asarray(x).T), cov, atol=0.08)
+    if method == "cholesky":
+        first = random.multivariate_normal(random.key(3), mean, cov, (2,))[0]
+        np.testing.assert_allclose(first, [-1.0453162, 2.862691, 3.9776285], rtol=1e-6)
+    batch = random.multivariate_normal(random.key(0), mean, np.stack([cov] * 4), method=method)
+    assert batch.shape == (4, 3) and batch.dtype == np.float32
+
+
+def test_multivariate_normal_of_wrong_shapes():
+    key = random.key(0)
+    with pytest.raises(ValueError, match="mean is"):
+        random.multivariate_normal(key, np.zeros(2), np.eye(3))
+    with pytest.raises(ValueError, match="does not broadcast"):
+        random.multivariate_normal(key, np.zeros((4, 2)), np.eye(2), (3,))
+    with pytest.raises(ValueError, match="the method is"):
+        random.multivariate_normal(key, np.zeros(2), np.eye(2), method="lu")

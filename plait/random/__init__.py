@@ -53,6 +53,7 @@ from plait.random.keys import (
 )
 from plait.random.rotations import orthogonal
 from plait.random.standard import bernoulli, normal, rademacher, randint, uniform
+from plait.random.vectors import multivariate_normal
 
 __all__ = [
     "PRNGKey",
@@ -85,6 +86,7 @@ __all__ = [
     "lognormal",
     "maxwell",
     "multinomial",
+    "multivariate_normal",
     "normal",
     "orthogonal",
     "pareto",

@@ -18,6 +18,8 @@ if _TYPE_CHECKING:
         optimize,
         signal,
         sparse,
+        special,
+        stats,
     )
 
 _MODULES = frozenset(
@@ -31,6 +33,8 @@ _MODULES = frozenset(
         "optimize",
         "signal",
         "sparse",
+        "special",
+        "stats",
     )
 )
 

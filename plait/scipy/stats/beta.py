@@ -1,0 +1,65 @@
+"""The beta distribution of shapes a and b, from loc to loc + scale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plait.numpy as jnp
+from plait.scipy.special import betainc, betaln, xlog1py, xlogy
+from plait.scipy.stats.formula import Formula, exp_of, inside, log_of, scaled
+
+
+@Formula
+def _logpdf(x: Any, a: Any, b: Any, loc: Any, scale: Any) -> Any:
+    z = scaled(x, loc, scale)
+    within = (z >= 0) & (z <= 1)
+    z = inside(within, z, 0.5)
+    y = xlogy(a - 1.0, z) + xlog1py(b - 1.0, -z) - (betaln(a, b) + jnp.log(scale))
+    y = jnp.where(within | (z != z), y, -jnp.inf)
+    return jnp.where((a > 0) & (b > 0) & (scale > 0), y, jnp.nan)
+
+
+@Formula
+def _cdf(x: Any, a: Any, b: Any, loc: Any, scale: Any) -> Any:
+    return betainc(a, b, jnp.clip(scaled(x, loc, scale), 0.0, 1.0))
+
+
+@Formula
+def _sf(x: Any, a: Any, b: Any, loc: Any, scale: Any) -> Any:
+    return betainc(b, a, 1.0 - jnp.clip(scaled(x, loc, scale), 0.0, 1.0))
+
+
+_pdf, _logcdf, _logsf = exp_of(_logpdf), log_of(_cdf), log_of(_sf)
+
+
+def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density at x."""
+    return _logpdf("beta.logpdf", x, a, b, loc, scale)
+
+
+def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density at x."""
+    return _pdf("beta.pdf", x, a, b, loc, scale)
+
+
+def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The chance of a value up to x."""
+    return _cdf("beta.cdf", x, a, b, loc, scale)
+
+
+def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of cdf."""
+    return _logcdf("beta.logcdf", x, a, b, loc, scale)
+
+
+def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The chance of a value above x."""
+    return _sf("beta.sf", x, a, b, loc, scale)
+
+
+def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of sf."""
+    return _logsf("beta.logsf", x, a, b, loc, scale)
+
+
+__all__ = ["cdf", "logcdf", "logpdf", "logsf", "pdf", "sf"]

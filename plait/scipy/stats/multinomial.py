@@ -1,0 +1,45 @@
+"""The multinomial distribution: how often each outcome occurs in n trials."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import plait.numpy as jnp
+from plait.core.dtypes import INTEGER
+from plait.core.types import type_of
+from plait.errors import ArgumentError
+from plait.numpy.promotion import operand, to_inexact, value
+from plait.scipy.special import gammaln, xlogy
+from plait.transforms.choices import PerChoice
+
+
+@PerChoice
+def _logpmf(x: Any, n: Any, p: Any, *, in_logs: bool) -> Any:
+    outside = jnp.any(x < 0, -1) | (jnp.sum(x, -1) != n)
+    x = jnp.maximum(x, 0).astype(p.dtype)
+    y = gammaln(n.astype(p.dtype) + 1.0) + jnp.sum(xlogy(x, p) - gammaln(x + 1.0), -1)
+    y = jnp.where(outside, -jnp.inf, y)
+    return y if in_logs else jnp.exp(y)
+
+
+def _operands(op: str, x: Any, n: Any, p: Any) -> list[Any]:
+    for name, counts in (("x", x), ("n", n)):
+        if type_of(operand(op, counts)).dtype not in INTEGER:
+            given: dict[str, Any] = {name: type_of(counts)}
+            raise ArgumentError(f"{name} holds integers", op=op, **given)
+    return [value(op, x), value(op, n), value(op, to_inexact(op, p))]
+
+
+def logpmf(x: Any, n: Any, p: Any) -> Any:
+    """The logarithm of the chance of the counts x, integers along the last axis, in n trials, with
+    probabilities p; -inf where they do not add up to n. Raises ArgumentError for floats.
+    """
+    return _logpmf(*_operands("multinomial.logpmf", x, n, p), in_logs=True)
+
+
+def pmf(x: Any, n: Any, p: Any) -> Any:
+    """The chance of the counts x; see logpmf."""
+    return _logpmf(*_operands("multinomial.pmf", x, n, p), in_logs=False)
+
+
+__all__ = ["logpmf", "pmf"]
