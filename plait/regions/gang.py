@@ -115,7 +115,7 @@ def lower(
         mesh = [(DeviceAxis(f"outer {n}") if n == name else n, size) for n, size in mesh]
         devices: Any = name
         frame = None
-        if plan.lanes > 1:
+        if plan.lanes > 1 or not plan.positions:
             devices = DeviceAxis(f"devices of {name}")
             outer = (devices, plan.size) if plan.positions else None
             frame = Frame(name, plan.lanes, outer, devices=())
@@ -140,7 +140,7 @@ def lower(
         out = []
         for y, flags in zip(ys, out_levels, strict=True):
             lanes = [level.plan.lanes for level, m in zip(levels, flags, strict=True) if m]
-            own = y.shape[sum(n > 1 for n in lanes) :]
+            own = y.shape[sum(f is not None for f, m in zip(frames, flags, strict=True) if m) :]
             out.append(b.reshape(y, (*lanes, *own)))
         return out
 

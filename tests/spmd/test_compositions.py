@@ -47,6 +47,32 @@ def scanned(x: Any, w: Any, i: str, n: int) -> Any:
     return lax.scan(lambda c, _: (lax.ppermute(c, i, ring(n)) * w, c), x, None, length=2)[0]
 
 
+def while_all(x: Any, w: Any, i: str, n: int) -> Any:
+    """A loop whose number of rounds all positions agree on, and whose body and condition sum."""
+
+    def go_on(state: Any) -> Any:
+        return (state[0] < 3) & (lax.pmin(state[0], i) < 2)
+
+    def body(state: Any) -> Any:
+        k, c = state
+        return k + 1, lax.fori_loop(0, 2, lambda _, c: (c + lax.psum(c, i)) / (n + 1), c)
+
+    # As a scan, so that it has a slope in reverse as well; the while loop has none.
+    known = lax.stop_gradient(lax.while_loop(go_on, body, (0, lax.stop_gradient(x)))[1])
+    return known + lax.scan(lambda c, _: (c + lax.pmean(c, i) - x, None), x, None, length=2)[0]
+
+
+def switched(x: Any, w: Any, i: str, n: int) -> Any:
+    branches = [lambda x: x - 1, lambda x: lax.psum(x, i) / n, lambda x: lax.pmax(x, i)]
+    return lax.switch((w * 2).astype(int), branches, x)
+
+
+def in_uneven_groups(x: Any, w: Any, i: str, n: int) -> Any:
+    order = [(5 * k + 1) % n for k in range(n)] if n % 5 else list(range(n))
+    groups = [order[: n // 2 + 1], order[n // 2 + 1 :]] if n > 1 else [order]
+    return lax.pmean(x, i, axis_index_groups=groups) + lax.pmin(x, i, axis_index_groups=groups)
+
+
 def chosen(x: Any, w: Any, i: str, n: int) -> Any:
     return lax.cond(w > 0, lambda x: lax.pmean(x, i), lambda x: x * 3, x)
 
@@ -76,6 +102,9 @@ STEPS: dict[str, Step] = {
     "scan": scanned,
     "choice": chosen,
     "own choice": chosen_by_each,
+    "while": while_all,
+    "switch": switched,
+    "uneven groups": in_uneven_groups,
 }
 EQUAL = ("psum", "pmean", "pmax", "gather", "gather last", "gather tiled")
 # What integers and halves go through without rounding in another order.
@@ -246,3 +275,82 @@ def test_pmap_is_vmap(form):
 )
 def test_some_compositions(plan, form):
     check_pmap_is_vmap.hypothesis.inner_test(plan)
+
+
+# --- arguments: trees, axes of leaves, keywords, what is not mapped
+
+
+class Arguments(NamedTuple):
+    """Shapes of rows, and the axis of each leaf (None: whole): a dict by position, one array by
+    position, and keyword arguments, which are mapped along axis 0.
+    """
+
+    table: dict[str, tuple[tuple[int, ...], int | None]]
+    alone: tuple[tuple[int, ...], int | None]
+    named: dict[str, tuple[int, ...]]
+    prefix: bool  # one axis for the whole dict
+    steps: tuple[str, ...]
+    size: int
+    devices: int
+
+
+@st.composite
+def arguments(draw: Any) -> Arguments:
+    devices = draw(st.sampled_from([1, 2, 4, 8]))
+    size = draw(st.sampled_from([n for n in (1, 2, 4, 8, 16) if n <= devices or n % devices == 0]))
+    shapes = st.lists(st.integers(1, 3), max_size=2).map(tuple)
+
+    def leaf() -> tuple[tuple[int, ...], int | None]:
+        shape = draw(shapes)
+        return shape, draw(st.none() | st.integers(-len(shape) - 1, len(shape)))
+
+    keys = draw(st.lists(st.sampled_from("abc"), max_size=3, unique=True))
+    prefix = draw(st.booleans())
+    table = {k: ((draw(shapes), 0) if prefix else leaf()) for k in keys}
+    named = {k: draw(shapes) for k in draw(st.lists(st.sampled_from("pq"), unique=True))}
+    steps = tuple(draw(st.lists(st.sampled_from(tuple(STEPS)), min_size=1, max_size=2)))
+    return Arguments(table, leaf(), named, prefix, steps, size, devices)
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(arguments())
+def check_arguments(drawn):
+    rng = np.random.default_rng(0)
+
+    def full(row: tuple[int, ...], axis: int | None) -> np.ndarray:
+        shape = list(row)
+        if axis is not None:
+            shape.insert(axis % (len(shape) + 1), drawn.size)
+        return (rng.integers(26, 102, shape) / 64).astype(np.float32)
+
+    table = {k: full(*leaf) for k, leaf in drawn.table.items()}
+    alone = full(*drawn.alone)
+    named = {k: full(shape, 0) for k, shape in drawn.named.items()}
+    axes = 0 if drawn.prefix else {k: axis for k, (_, axis) in drawn.table.items()}
+
+    def f(table, alone, **named):
+        total = sum(v.sum() for v in jax.tree.leaves((table, named))) + alone
+        for step in drawn.steps:
+            total = STEPS[step](total, 0.75, "i", drawn.size)
+        return {"total": total, "table": table, "named": named}
+
+    options: Any = {
+        "in_axes": (axes, drawn.alone[1]),
+        "axis_name": "i",
+        "axis_size": drawn.size,
+    }
+    want = jax.vmap(f, **options)(table, alone, **named)
+    got = jax.pmap(f, devices=jax.devices()[: drawn.devices], **options)(table, alone, **named)
+    assert jax.tree.structure(got) == jax.tree.structure(want)
+    for g, w in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(np.asarray(g), np.asarray(w), rtol=1e-3, atol=1e-4)
+
+
+def test_arguments_are_those_of_vmap(form):
+    check_arguments()

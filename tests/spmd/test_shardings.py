@@ -82,7 +82,7 @@ def test_rows_lie_where_the_rule_says(sizes, form):
 
 
 def test_sums_over_every_axis_of_a_nest_with_lanes(form):
-    for sizes, count in (((2, 6), 4), ((2, 3, 4), 8), ((4, 6), 8)):
+    for sizes, count in (((2, 6), 4), ((2, 3, 4), 8), ((2, 1), 2), ((1, 2, 1), 4), ((2, 5, 2), 8)):
         names = [f"a{k}" for k in range(len(sizes))]
         x = cube(*sizes, 2)
 
