@@ -46,7 +46,7 @@ def batches(count, size=128):
         yield images[chosen], labels[chosen]
 
 
-def train_with(optimizer, steps=60):
+def train_with(optimizer, steps=150):
     params = init(random.key(0))
     state = optimizer.init(params)
 
@@ -61,7 +61,7 @@ def train_with(optimizer, steps=60):
     return accuracy(params)
 
 
-def train_on_all_devices(optimizer, steps=60):
+def train_on_all_devices(optimizer, steps=150):
     params = init(random.key(0))
     state = optimizer.init(params)
     params, state = jax.tree.map(lambda x: jnp.stack([x] * DEVICES), (params, state))
