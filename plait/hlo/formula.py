@@ -352,6 +352,22 @@ class NumpyMath:
         y = np.where(whole, np.nan, y)
         return np.where(x == 0, -np.inf, np.where(x == np.inf, np.inf, y))
 
+    def rounds(
+        self,
+        step: Callable[..., Sequence[Any]],
+        state: Sequence[Any],
+        orders: range,
+        kept: int,
+    ) -> tuple[list[list[Any]], tuple[Any, ...]]:
+        """state = step(k, *state) for each k of `orders`; the states after each of the last `kept`
+        rounds, and the last state.
+        """
+        states = []
+        for k in orders:
+            state = step(float(k), *state)
+            states.append(list(state))
+        return states[len(states) - kept :], tuple(state)
+
     def loop(
         self,
         active: Callable[..., np.ndarray],
