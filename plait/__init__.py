@@ -29,8 +29,8 @@ from plait.config import (
     transfer_guard,
 )
 from plait.config import check_tracer_leaks as checking_leaks
-from plait.core.context import ensure_compile_time_eval
 from plait.core.dtypes import float0
+from plait.core.interpreter import ensure_compile_time_eval
 from plait.core.types import typeof
 from plait.ops.callback import pure_callback
 from plait.regions.checkpoint import checkpoint, checkpoint_policies

@@ -7,6 +7,7 @@ is an UndefinedPrimal, which is LinearOperand under another name.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from typing import Any
 
@@ -65,7 +66,7 @@ class Table(MutableMapping):
     """A question that ops answer, as a dictionary from ops to rules in JAX's form.
 
     plait's own ops answer it in plait's form, which `adapt` turns into JAX's. Their rules cannot be
-    replaced: they are methods of their classes.
+    replaced: they are methods of their classes. One that an op lacks may be given.
     """
 
     def __init__(self, question: str, adapt: Callable[[Op], Callable[..., Any]]):
@@ -81,6 +82,13 @@ class Table(MutableMapping):
 
     def __setitem__(self, op: Op, rule: Callable[..., Any]) -> None:
         if not isinstance(op, Primitive):
+            given = getattr(Primitive, self.question)
+            if isinstance(op, Op) and getattr(type(op), self.question) is getattr(
+                Op, self.question
+            ):
+                setattr(op, self.question, types.MethodType(given, op))
+                self.rules[op] = rule
+                return
             raise ArgumentTypeError(
                 f"the {self.question} rule of an op of plait's cannot be replaced",
                 op=getattr(op, "name", None),

@@ -57,22 +57,6 @@ def outside() -> Iterator[None]:
         context.interpreter, context.axes, context.source, context.in_map = before
 
 
-def ensure_compile_time_eval() -> contextlib.AbstractContextManager[None]:
-    """`with ensure_compile_time_eval():` computes inside the block at once, also within jit.
-
-    What it computes with must be known then: traced values are refused (UnexpectedTracerError).
-
-    >>> @plait.jit
-    ... def f(x):
-    ...     with plait.ensure_compile_time_eval():
-    ...         n = int(jnp.arange(4).sum())  # a number, not a traced value
-    ...     return x * n
-    >>> f(2)
-    Array(12, dtype=int32, weak_type=True)
-    """
-    return outside()
-
-
 @contextlib.contextmanager
 def named_axes(*axes: tuple[Any, int], mapped: bool = False) -> Iterator[None]:
     """Put (name, size) axes in scope inside the block, innermost last; mapped: they are spread over

@@ -7,11 +7,12 @@ running. There are no levels: an interpreter knows its parent, and nothing else.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from typing import Any
 
 from plait.core.array_methods import ArrayMethods
-from plait.core.context import context
+from plait.core.context import bound_axis_names, context, outside, running
 from plait.core.primitive import Primitive
 from plait.core.source import Source, user_source
 from plait.core.types import ArrayType
@@ -184,6 +185,47 @@ def infer(op: Primitive, types: Sequence[ArrayType], params: dict[str, Any]) -> 
         if error.where is None and (source := context.source or user_source()):
             error.where = str(source)
         raise
+
+
+class _AtOnce(Interpreter):
+    """Computes at once what depends on nothing traced; hands all else to its parent."""
+
+    parent: Interpreter
+    transformation = "ensure_compile_time_eval"
+
+    def __init__(self, parent: Interpreter):
+        self.parent = parent
+
+    def process(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
+        traced = any(isinstance(x, Tracer) for x in xs)
+        if op.evaluate is not None and "fun" in params and not traced:
+            return op.evaluate(xs, params)  # a Python function, which may close over anything
+        mapped = any(op.uses_axis(name, params) for name in bound_axis_names())
+        if not (traced or mapped or op.has_effects or op.per_lane):
+            with outside():
+                return context.interpreter.process(op, xs, params)
+        context.interpreter = self.parent
+        try:
+            return self.parent.process(op, xs, params)
+        finally:
+            context.interpreter = self
+
+
+def ensure_compile_time_eval() -> contextlib.AbstractContextManager[None]:
+    """`with ensure_compile_time_eval():` computes inside the block at once, also within jit.
+
+    That is, what depends on nothing traced; computation with traced values goes on as around the
+    block.
+
+    >>> @plait.jit
+    ... def f(x):
+    ...     with plait.ensure_compile_time_eval():
+    ...         n = int(jnp.arange(4).sum())  # a number, not a traced value
+    ...     return x * n
+    >>> f(2)
+    Array(12, dtype=int32, weak_type=True)
+    """
+    return running(context.interpreter if context.interpreter.base else _AtOnce(current()))
 
 
 def current() -> Interpreter:

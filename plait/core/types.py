@@ -99,6 +99,14 @@ class ArrayType:
             return text.replace("complex", "c", 1)
         return text
 
+    def to_tangent_aval(self) -> ArrayType:
+        """`tangent`, as JAX calls it."""
+        return self.tangent()
+
+    def strip_weak_type(self) -> ArrayType:
+        """`strong`, as JAX calls it."""
+        return self.strong()
+
     def __reduce__(self):
         return ArrayType, (self.shape, self.dtype, self.weak_type)
 

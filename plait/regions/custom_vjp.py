@@ -6,9 +6,10 @@ that nothing can compute, but whose transpose is the backward rule.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -363,7 +364,8 @@ class _RowsBackward:
 # --- what users call
 
 
-class CustomVJPPrimal(NamedTuple):
+@dataclasses.dataclass(frozen=True)
+class CustomVJPPrimal:
     """An argument of a forward rule that asked for symbolic zeros.
 
     Its value, and whether anything is differentiated with respect to it.
@@ -494,15 +496,19 @@ class _Call:
         self.out = shape
         x_types = [type_of(x) for x in xs]
         y_types = [type_of(v) for v in ys]
+        # Python's numbers among the residuals stay what they are: rules decide by them.
+        marks = [type(x) in (bool, int, float, complex) for x in residuals]
+        numbers, arrays = partition(marks, residuals)
 
         def backward(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             filled = [self._cotangent(t, c) for t, c in zip(y_types, cts, strict=True)]
+            values = merge(marks, numbers, residuals)
             result = self.user_bwd(
-                *self.fixed, kept_shape.unflatten(residuals), shape.unflatten(filled)
+                *self.fixed, kept_shape.unflatten(values), shape.unflatten(filled)
             )
             return self._cotangents(result, x_types)
 
-        return ys, residuals, backward
+        return ys, arrays, backward
 
     def _cotangent(self, type: ArrayType, ct: Any) -> Any:
         if ct is not None:

@@ -693,3 +693,24 @@ def test_exceptions_in_rules_pass_and_leave_no_trace():
             run(X if run.__class__.__name__ == "_Vmap" else 1.0)
     f.defvjp(lambda x: (x * 2, None), lambda _, ct: (ct * 5,))
     assert jax.grad(f)(1.0) == 5.0
+
+
+def test_numbers_among_the_residuals_stay_numbers():
+    seen = []
+
+    @jax.custom_vjp
+    def scaled(x, flag):
+        return 2.0 * x
+
+    def forward(x, flag):
+        return 2.0 * x, {"flag": True, "n": 3, "x": x, "z": 1.5}
+
+    def backward(kept, ct):
+        seen.append((kept["flag"], type(kept["n"]), type(kept["z"])))
+        return ct * kept["n"] if kept["flag"] else ct, None
+
+    scaled.defvjp(forward, backward)
+    for f in (scaled, jax.jit(scaled), jax.vmap(scaled, (0, None))):
+        x = jnp.ones(2)
+        np.testing.assert_allclose(jax.grad(lambda x, f=f: f(x, 0).sum())(x), [3, 3])
+        assert seen.pop() == (True, int, float)

@@ -6,11 +6,12 @@ nothing is a DropVar.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from plait.as_jax.primitive import Primitive
-from plait.core.context import bound_axis_names, context
+from plait.core.context import bound_axis_names, context, running
 from plait.core.interpreter import Interpreter
 from plait.core.program import Equation as JaxprEqn
 from plait.core.program import Literal, Var, eval_jaxpr, sub_programs
@@ -85,6 +86,22 @@ def find_top_trace(_: Any = ()) -> Interpreter:
     return context.interpreter
 
 
+@contextlib.contextmanager
+def take_current_trace() -> Iterator[Interpreter]:
+    """The running interpreter, for a block in which another may take its place."""
+    with running(context.interpreter):
+        yield context.interpreter
+
+
+def set_current_trace(trace: Interpreter) -> contextlib.AbstractContextManager[None]:
+    """Let an interpreter receive every op inside the block."""
+    return running(trace)
+
+
+class TraceTag:
+    """What a trace is told apart by: compare it, nothing else."""
+
+
 class OpaqueTraceState:
     """Equal to another if the same transformations run; compare it, nothing else."""
 
@@ -120,6 +137,7 @@ __all__ = [
     "JaxprEqn",
     "Literal",
     "Primitive",
+    "TraceTag",
     "Var",
     "find_top_trace",
     "get_opaque_trace_state",
@@ -128,7 +146,9 @@ __all__ = [
     "mapped_aval",
     "new_jaxpr_eqn",
     "no_effects",
+    "set_current_trace",
     "subjaxprs",
+    "take_current_trace",
     "unmapped_aval",
     "unsafe_get_axis_names_DO_NOT_USE",
     "valid_jaxtype",

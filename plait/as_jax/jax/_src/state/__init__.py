@@ -1,0 +1,1 @@
+"""jax._src.state: arrays that change, which plait does not have."""
