@@ -47,12 +47,30 @@ def test_values_at_compile_time():
     assert f(2.0) == 20 + 30
     assert jax.vmap(f)(jnp.ones(2)).tolist() == [40, 40]
 
+    @jax.jit
     def g(x):
         with jax.ensure_compile_time_eval():
+            known = jax.grad(jax.jit(lambda y: jnp.sin(y) * 2))(0.0)
+            scanned = lax.scan(lambda c, y: (c + y, None), 0, jnp.arange(4))[0]
+            y = x + known  # goes on as outside
+        assert isinstance(y, jax.core.Tracer) and float(known) == 2 and int(scanned) == 6
+        return y * scanned
+
+    assert g(1.0) == 18
+    np.testing.assert_allclose(jax.vmap(jax.grad(g))(jnp.ones(2)), [6, 6])
+
+    def h(x):
+        with jax.ensure_compile_time_eval():
+            return lax.axis_index("i") + lax.psum(1, "i") + x
+
+    assert jax.vmap(h, axis_name="i")(jnp.zeros(2)).tolist() == [2, 3]
+
+    def strict(x):
+        with jax.core.eval_context():
             return x + 1
 
     with pytest.raises(jax.errors.UnexpectedTracerError):
-        jax.jit(g)(1.0)
+        jax.jit(strict)(1.0)
 
 
 # --- meshes
