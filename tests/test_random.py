@@ -624,7 +624,9 @@ def test_multivariate_normal_of_wrong_shapes():
     key = random.key(0)
     with pytest.raises(ValueError, match="mean is"):
         random.multivariate_normal(key, np.zeros(2), np.eye(3))
-    with pytest.raises(ValueError, match="does not broadcast"):
+    with pytest.raises(ValueError, match="do not broadcast to the shape"):
         random.multivariate_normal(key, np.zeros((4, 2)), np.eye(2), (3,))
+    with pytest.raises(ValueError, match="batch_of_mean"):
+        random.multivariate_normal(key, np.zeros((4, 2)), np.zeros((3, 2, 2)))
     with pytest.raises(ValueError, match="the method is"):
         random.multivariate_normal(key, np.zeros(2), np.eye(2), method="lu")

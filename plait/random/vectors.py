@@ -7,8 +7,7 @@ from typing import Any
 import plait.numpy as jnp
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ShapeError
-from plait.numpy.promotion import broadcast_shapes
-from plait.random.arguments import float_dtype, known_shape, parameter
+from plait.random.arguments import fitting_shape, float_dtype, parameter
 from plait.random.standard import normal
 
 
@@ -42,10 +41,7 @@ def multivariate_normal(
     mean, cov = jnp.asarray(mean), jnp.asarray(cov)
     if not mean.ndim or cov.ndim < 2 or cov.shape[-2:] != mean.shape[-1:] * 2:
         raise ShapeError("mean is [..., n] and cov [..., n, n]", op=op, mean=mean, cov=cov)
-    batch = broadcast_shapes(mean.shape[:-1], cov.shape[:-2])
-    shape = batch if shape is None else known_shape(op, shape)
-    if broadcast_shapes(shape, batch) != shape:
-        raise ShapeError("the batch does not broadcast to shape", op=op, batch=batch, shape=shape)
+    shape = fitting_shape(op, shape, batch_of_mean=mean.shape[:-1], batch_of_cov=cov.shape[:-2])
     mean, cov = mean.astype(dtype), cov.astype(dtype)
     if method == "cholesky":
         root = jnp.linalg.cholesky(cov)

@@ -51,6 +51,9 @@ WITHOUT_SAMPLES = {
     "pure_callback": CALLBACKS,
     "jit": FUNCTIONS,
     "scatter_apply": FUNCTIONS,
+    "check": "raises where its operand is false: tests/test_checkify.py",
+    "join_rows": "needs several processes: tests/distributed",
+    "own_rows": "needs several processes: tests/distributed",
 }
 # Laws that do not hold, and why: for an op, or for one of its samples.
 DERIVATIVES = ("jvp", "transpose", "second")

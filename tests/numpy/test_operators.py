@@ -195,11 +195,11 @@ def test_traced_values_have_the_same_members():
     public = {n for n in dir(Array) if n[0] != "_"}
     only_arrays = {n for n in public if not hasattr(Tracer, n)}
     about_devices = {
-        "addressable_data", "addressable_shards", "buf", "committed", "copy_to_host_async",
-        "delete", "device", "devices", "global_shards", "host", "is_deleted",
-        "is_fully_addressable", "is_fully_replicated", "is_ready", "numbers",
-        "on_device_size_in_bytes", "placement", "sharding", "sig", "static_item", "tobytes",
-        "unsafe_buffer_pointer",
+        "addressable_data", "addressable_shards", "buf", "check_live", "committed",
+        "copy_to_host_async", "delete", "device", "devices", "global_shards", "host", "is_deleted",
+        "is_fully_addressable", "is_fully_replicated", "is_readable", "is_ready", "is_taken",
+        "numbers", "on_device_size_in_bytes", "placement", "sharding", "sig", "static_item",
+        "tobytes", "unsafe_buffer_pointer",
     }  # fmt: skip
     assert only_arrays <= about_devices
 
