@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -55,9 +56,14 @@ class CustomJvp(CustomOp):
         traced = stage_flat(fun, types)
         if captures_tracer(traced):
             # The rule may close over the same traced values; traced later, it could not use them.
-            programs, captured = share_captures([traced, _trace_rule(rule, types)])
-            program = programs[0]
-            closed: FlatRule = _ProgramRule(programs[1], len(program.outputs))
+            traced_rule = _trace_rule(rule, types)
+            if traced_rule is None:
+                program, captured = traced.program, traced.captured
+                closed: FlatRule = _NoRule(name)
+            else:
+                programs, captured = share_captures([traced, traced_rule])
+                program = programs[0]
+                closed = _ProgramRule(programs[1], len(program.outputs))
         else:
             program, captured = traced.program, traced.captured
             closed = Without(rule, len(captured))
@@ -128,8 +134,25 @@ class Without:
         return self.rule(xs[self.captured :], ts[self.captured :])
 
 
+# A rule that is traced in advance may call the function, whose rule is traced in turn: so many
+# derivatives of each other are ready.
+_ORDERS = 3
+
+
+class _Depth(threading.local):
+    """How many rules this thread traces in advance, one inside another."""
+
+    value = 0
+
+
+_depth = _Depth()
+
+
 def _trace_rule(rule: FlatRule, types: Sequence[ArrayType]) -> Any:
-    """The rule as a Program of the operands and a tangent for each inexact one."""
+    """The rule as a Program of the operands and a tangent for each inexact one; None for a rule
+    inside the rules of too many other calls."""
+    if _depth.value == _ORDERS:
+        return None
     inexact = [t.dtype in dtypes.INEXACT for t in types]
 
     def flat(*args: Any) -> list[Any]:
@@ -144,7 +167,26 @@ def _trace_rule(rule: FlatRule, types: Sequence[ArrayType]) -> Any:
             ),
         ]
 
-    return stage_flat(flat, [*types, *(t for t, i in zip(types, inexact, strict=True) if i)])
+    _depth.value += 1
+    try:
+        return stage_flat(flat, [*types, *(t for t, i in zip(types, inexact, strict=True) if i)])
+    finally:
+        _depth.value -= 1
+
+
+class _NoRule:
+    """Stands for a rule that would have to be traced in advance once more."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def __call__(self, xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        raise ArgumentTypeError(
+            f"a derivative of order {_ORDERS + 1} of a function that closes over traced values",
+            op="custom_jvp",
+            function=self.name,
+            fix="pass the values as arguments of the function",
+        )
 
 
 class _ProgramRule:

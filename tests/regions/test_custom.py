@@ -367,6 +367,45 @@ def test_rules_may_close_over_values_of_outer_transformations(make):
         np.testing.assert_allclose(g(1.0), want.sum(), rtol=1e-5)
 
 
+@pytest.mark.parametrize("order", [1, 2, 3, 4, 5])
+def test_a_rule_may_close_over_traced_values_and_call_its_function(order):
+    def derivative(c, order):
+        @custom_jvp
+        def f(x):
+            return c * jnp.sin(x)
+
+        # sin'(x) = sin(x + pi/2); the factor 2 shows that this rule is what is differentiated.
+        f.defjvp(lambda x, t: (f(*x), 2 * f(x[0] + np.float32(np.pi / 2)) * t[0]))
+        g = f
+        for _ in range(order):
+            g = jax.grad(g)
+        return g(0.5)
+
+    want = 3 * 2**order * np.sin(0.5 + order * np.pi / 2)
+    np.testing.assert_allclose(derivative(3.0, order), want, rtol=1e-5)
+    np.testing.assert_allclose(jax.jit(lambda c: derivative(c, order))(3.0), want, rtol=1e-5)
+
+
+def test_a_rule_that_is_traced_in_advance_has_derivatives_up_to_an_order():
+    def derivative(c, order):
+        @custom_jvp
+        def f(x):
+            return c * jnp.sin(x)
+
+        f.defjvp(lambda x, t: (f(*x), f(x[0] + np.float32(np.pi / 2)) * t[0]))
+        g = jax.jit(lambda x: f(x))
+        for _ in range(order):
+            g = jax.grad(g)
+        return g(0.5)
+
+    for order in (1, 2, 3):
+        want = 3 * np.sin(0.5 + order * np.pi / 2)
+        np.testing.assert_allclose(jax.jit(lambda c, n=order: derivative(c, n))(3.0), want, 1e-5)
+    text = message(ArgumentTypeError, lambda: jax.jit(lambda c: derivative(c, 5))(3.0))
+    assert "a function that closes over traced values" in text
+    assert text.endswith("fix       pass the values as arguments of the function")
+
+
 @pytest.mark.parametrize("make", KINDS)
 def test_a_derivative_of_what_a_rule_closes_over_is_refused(make):
     op = "custom_jvp" if make is sine_jvp else "custom_vjp"
