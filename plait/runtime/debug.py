@@ -54,7 +54,8 @@ def check_results(compiled: Any, args: Sequence[Any], results: Sequence[Array]) 
 
 
 def _error(name: str, found: Culprit) -> NanError:
-    word = "a NaN" if np.isnan(found.element) else "an infinity"
+    is_nan = np.isnan(found.element)
+    word, switch = ("a NaN", "debug_nans") if is_nan else ("an infinity", "debug_infs")
     eqn, device = found.eqn, found.device()
     made = eqn.op.name if eqn else name
     rows: dict[str, Any] = {"result": found.type, "position": found.position or None}
@@ -65,10 +66,10 @@ def _error(name: str, found: Culprit) -> NanError:
     if found.rounds:
         rows["iteration"] = ", ".join(found.rounds)
     summary = f"{word} came out of {made}"
-    cure = "guard the operand (jnp.where on the input of the op), or switch debug_nans off"
+    cure = f"guard the operand (jnp.where on the input of the op), or switch {switch} off"
     if found.entered:
         summary = f"{word} came in with {found.entered}, and out of {made}"
-        cure = "look at what made the argument, or switch debug_nans off"
+        cure = f"look at what made the argument, or switch {switch} off"
     return NanError(
         summary,
         op=name if made != name else None,
