@@ -61,6 +61,13 @@ def test_each_device_runs_its_own_part(name, devices):
     run(f"{name}.py", devices, form="gang")
 
 
+@pytest.mark.parametrize("processes", [1, 2])
+def test_train_processes(processes):
+    output = run("train_processes.py", 2, "--processes", str(processes))
+    losses = re.findall(rf"of {processes}: 2 of {2 * processes} devices, loss (\d\.\d+)", output)
+    assert losses == ["0.4104"] * processes
+
+
 @cache
 def digits(devices, folder, form="auto"):
     """Both networks on so many devices: {name: right answers of 360}, and all that was printed."""
