@@ -121,9 +121,12 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     quotient = functions.round(arithmetic.div.bind(arithmetic.sub.bind(x, rest), y))
     lower = _floor_is_lower(rest, y)
     quotient = where(lower, arithmetic.sub.bind(quotient, number_like(rest, 1)), quotient)
-    # A divisor of zero: the quotient is x / y as it is (inf or nan), not 0 / 0.
-    zero = np.zeros((), type_of(rest).dtype)
-    quotient = where(compare.eq(y, zero), arithmetic.div.bind(x, y), quotient)
+    # Where x or 1 / y is infinite, x / y has no fraction to take off: it is the quotient itself. A
+    # quotient of zero has the sign of x / y.
+    ratio = arithmetic.div.bind(x, y)
+    zero = number_like(rest, 0)
+    quotient = where(compare.eq(quotient, zero), arithmetic.mul.bind(ratio, zero), quotient)
+    quotient = where(compare.is_finite(ratio), quotient, ratio)
     return quotient, where(lower, arithmetic.add.bind(rest, y), rest)
 
 

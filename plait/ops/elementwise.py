@@ -17,6 +17,7 @@ from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError
 from plait.ops.axes import broadcast_in_dim, broadcast_to, reduce_sum
+from plait.ops.complex_edges import with_edges
 
 _PYTHON_SCALARS = (bool, int, float, complex)
 
@@ -32,6 +33,7 @@ class Elementwise(Primitive):
         numpy: the meaning.
         hlo: a StableHLO op's name, or a function of (builder, *values).
         cpu: another lowering where XLA:CPU's own is slow or inexact.
+        edges: exceptions from both lowerings for complex operands (complex_edges.py).
         result: the result's dtype from the operands' dtypes; None keeps the first operand's.
         derivatives: one rule (y, *xs, t) -> tangent per operand, or None where the derivative is
             zero everywhere.
@@ -48,6 +50,7 @@ class Elementwise(Primitive):
         numpy: Callable[..., Any],
         hlo: str | Callable[..., Any],
         cpu: Callable[..., Any] | None = None,
+        edges: Callable[..., Any] | None = None,
         result: Callable[..., Any] | None = None,
         derivatives: Sequence[Callable[..., Any] | None] = (),
         transpose: Callable[..., Sequence[Any]] | None = None,
@@ -65,6 +68,7 @@ class Elementwise(Primitive):
         self.accepts = (accepts,) * len(self.operands) if one_set else tuple(accepts)
         self.one_dtype = one_set
         self._numpy, self.hlo, self.cpu, self.result = numpy, hlo, cpu, result
+        self.edges = edges
         self.derivatives = tuple(derivatives) or (None,) * len(self.operands)
         self._transpose = transpose
         self._samples = tuple(samples)
@@ -170,8 +174,12 @@ class Elementwise(Primitive):
         xs = [b.broadcast_scalar(x, out.shape) if x.shape != out.shape else x for x in xs]
         how = self.cpu if self.cpu is not None and b.platform == "cpu" else self.hlo
         if isinstance(how, str):
-            return b.op(how, xs, ArrayType(out.shape, out.dtype))
-        return how(b, *xs)
+            y = b.op(how, xs, ArrayType(out.shape, out.dtype))
+        else:
+            y = how(b, *xs)
+        if self.edges is not None and out.dtype in dtypes.COMPLEX:
+            return with_edges(b, *xs, y, self.edges)
+        return y
 
     def samples(self):
         return self._samples
@@ -212,6 +220,7 @@ def unary(
     hlo: str | Callable[..., Any],
     jvp: Callable[..., Any] | None = None,
     cpu: Callable[..., Any] | None = None,
+    edges: Callable[..., Any] | None = None,
     result: Callable[..., Any] | None = None,
     transpose: Callable[..., Any] | None = None,
     samples: Iterable[Any] = (),
@@ -229,6 +238,7 @@ def unary(
             numpy=numpy,
             hlo=hlo,
             cpu=cpu,
+            edges=edges,
             result=result,
             derivatives=(jvp,),
             transpose=None if transpose is None else lambda ct, x: (transpose(ct),),

@@ -20,7 +20,7 @@ from plait.core.sample import complex_, integers, positive
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError
 from plait.hlo.formula import HloMath
-from plait.ops import cpu_double, cpu_functions
+from plait.ops import complex_edges, cpu_double, cpu_functions
 from plait.ops.arithmetic import add, convert_element_type, div, integer_pow, mul, neg, sub
 from plait.ops.compare import eq, ge, select
 from plait.ops.elementwise import Elementwise, binary, unary
@@ -50,6 +50,7 @@ exp = unary(
     accepts=INEXACT,
     numpy=wide(np.exp),
     hlo="exponential",
+    edges=complex_edges.exp,
     jvp=lambda y, x, t: mul(t, y),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -93,6 +94,7 @@ expm1 = unary(
     numpy=wide(np.expm1),
     hlo="exponential_minus_one",
     cpu=cpu_functions.lowering("exponential_minus_one", cpu_functions.expm1_32),
+    edges=complex_edges.expm1,
     jvp=lambda y, x, t: mul(t, add(y, 1.0)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -105,6 +107,7 @@ log = unary(
     numpy=wide(np.log),
     hlo="log",
     cpu=cpu_functions.double_only("log", cpu_double.log64),
+    edges=complex_edges.log,
     jvp=lambda y, x, t: div(t, x),
     samples=[positive(2, 3), complex_(3)],
 )
@@ -134,6 +137,7 @@ log1p = unary(
     numpy=wide(np.log1p),
     hlo="log_plus_one",
     cpu=cpu_functions.double_only("log_plus_one", cpu_double.log1p64),
+    edges=complex_edges.log,
     jvp=lambda y, x, t: div(t, add(x, 1.0)),
     samples=[sample.real(2, 3, low=-0.9, high=2.0), complex_(3)],
 )
@@ -171,6 +175,7 @@ sin = unary(
     numpy=wide(np.sin),
     hlo="sine",
     cpu=cpu_functions.lowering("sine", cpu_functions.sin32, cpu_double.sin64),
+    edges=complex_edges.sin,
     jvp=lambda y, x, t: mul(t, cos(x)),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -183,6 +188,7 @@ cos = unary(
     numpy=wide(np.cos),
     hlo="cosine",
     cpu=cpu_functions.lowering("cosine", cpu_functions.cos32, cpu_double.cos64),
+    edges=complex_edges.cos,
     jvp=lambda y, x, t: mul(t, neg(sin(x))),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -195,6 +201,7 @@ tan = unary(
     numpy=wide(np.tan),
     hlo="tan",
     cpu=cpu_functions.lowering("tan", cpu_functions.tan32, cpu_double.tan64),
+    edges=complex_edges.tan,
     jvp=lambda y, x, t: mul(t, add(integer_pow(y, 2), 1.0)),
     samples=[sample.real(2, 3, low=-1.4, high=1.4), complex_(3)],
 )
@@ -210,6 +217,7 @@ asin = unary(
     numpy=wide(np.arcsin),
     hlo=_chlo("asin"),
     cpu=cpu_functions.lowering(_chlo("asin"), cpu_functions.asin32, cpu_double.asin64),
+    edges=complex_edges.asin,
     jvp=lambda y, x, t: mul(t, rsqrt(_one_minus_square(x))),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -222,6 +230,7 @@ acos = unary(
     numpy=wide(np.arccos),
     hlo=_chlo("acos"),
     cpu=cpu_functions.lowering(_chlo("acos"), cpu_functions.acos32, cpu_double.acos64),
+    edges=complex_edges.acos,
     jvp=lambda y, x, t: mul(t, neg(rsqrt(_one_minus_square(x)))),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -234,14 +243,16 @@ atan = unary(
     numpy=wide(np.arctan),
     hlo=_chlo("atan"),
     cpu=cpu_functions.lowering(_chlo("atan"), cpu_functions.atan32, cpu_double.atan64),
+    edges=complex_edges.atan,
     jvp=lambda y, x, t: div(t, add(integer_pow(x, 2), 1.0)),
     samples=[sample.real(2, 3), complex_(3, scale=0.7)],
 )
 
 
 def _one_minus_square(x: Any) -> Any:
-    # (1 - x)(1 + x) keeps its digits near -1 and 1, where 1 - x² loses them.
-    return mul(sub(1.0, x), add(x, 1.0))
+    # (1 - x)(1 + x) keeps its digits near -1 and 1, where 1 - x² loses them. Written by differences
+    # it keeps the sign of an imaginary part of 0, which says on which side of a cut x lies.
+    return mul(neg(sub(x, 1.0)), sub(x, -1.0))
 
 
 def _atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -286,6 +297,7 @@ sinh = unary(
     numpy=wide(np.sinh),
     hlo=_chlo("sinh"),
     cpu=cpu_functions.lowering(_chlo("sinh"), cpu_functions.sinh32, cpu_double.sinh64),
+    edges=complex_edges.sinh,
     jvp=lambda y, x, t: mul(t, cosh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -298,6 +310,7 @@ cosh = unary(
     numpy=wide(np.cosh),
     hlo=_chlo("cosh"),
     cpu=cpu_functions.lowering(_chlo("cosh"), cpu_functions.cosh32, cpu_double.cosh64),
+    edges=complex_edges.cosh,
     jvp=lambda y, x, t: mul(t, sinh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -309,6 +322,7 @@ tanh = unary(
     accepts=INEXACT,
     numpy=wide(np.tanh),
     hlo="tanh",
+    edges=complex_edges.tanh,
     jvp=lambda y, x, t: mul(t, _one_minus_square(y)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -321,7 +335,8 @@ asinh = unary(
     numpy=wide(np.arcsinh),
     hlo=_chlo("asinh"),
     cpu=cpu_functions.lowering(_chlo("asinh"), cpu_functions.asinh32),
-    jvp=lambda y, x, t: mul(t, rsqrt(add(integer_pow(x, 2), 1.0))),
+    edges=complex_edges.asinh,
+    jvp=lambda y, x, t: mul(t, rsqrt(sub(integer_pow(x, 2), -1.0))),
     samples=[sample.real(2, 3), complex_(3)],
 )
 
@@ -334,7 +349,8 @@ acosh = unary(
     hlo=_chlo("acosh"),
     cpu=cpu_functions.lowering(_chlo("acosh"), cpu_functions.acosh32),
     # The product of two roots, not the root of a product, has the branch cut of acosh.
-    jvp=lambda y, x, t: mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0)))),
+    edges=complex_edges.acosh,
+    jvp=lambda y, x, t: mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(sub(x, -1.0)))),
     samples=[sample.real(2, 3, low=1.1, high=3.0), complex_(3)],
 )
 
@@ -346,6 +362,7 @@ atanh = unary(
     numpy=wide(np.arctanh),
     hlo=_chlo("atanh"),
     cpu=cpu_functions.lowering(_chlo("atanh"), cpu_functions.atanh32, cpu_double.atanh64),
+    edges=complex_edges.atanh,
     jvp=lambda y, x, t: div(t, _one_minus_square(x)),
     samples=[sample.real(2, 3, low=-0.9, high=0.9), complex_(3)],
 )
@@ -359,6 +376,7 @@ sqrt = unary(
     accepts=INEXACT,
     numpy=wide(np.sqrt),
     hlo="sqrt",
+    edges=complex_edges.sqrt,
     jvp=lambda y, x, t: mul(t, div(0.5, y)),
     samples=[positive(2, 3), complex_(3)],
 )
@@ -370,6 +388,7 @@ rsqrt = unary(
     accepts=INEXACT,
     numpy=wide(lambda x: 1 / np.sqrt(x)),
     hlo="rsqrt",
+    edges=complex_edges.rsqrt,
     jvp=lambda y, x, t: mul(t, mul(div(y, x), -0.5)),
     samples=[positive(2, 3), complex_(3)],
 )

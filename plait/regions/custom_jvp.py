@@ -150,7 +150,8 @@ _depth = _Depth()
 
 def _trace_rule(rule: FlatRule, types: Sequence[ArrayType]) -> Any:
     """The rule as a Program of the operands and a tangent for each inexact one; None for a rule
-    inside the rules of too many other calls."""
+    inside the rules of too many other calls.
+    """
     if _depth.value == _ORDERS:
         return None
     inexact = [t.dtype in dtypes.INEXACT for t in types]
