@@ -30,7 +30,13 @@ LAYERS = [
     ["plait.core", "plait.core.*"],
     ["plait.hlo", "plait.hlo.*"],
     # Ops. The first few are what interpreters themselves are made of.
-    ["plait.ops", *(f"plait.ops.{m}" for m in ("constant", "axes", "elementwise", "arithmetic"))],
+    [
+        "plait.ops",
+        *(
+            f"plait.ops.{m}"
+            for m in ("constant", "axes", "complex_edges", "elementwise", "arithmetic")
+        ),
+    ],
     ["plait.interpreters", "plait.interpreters.*"],
     ["plait.ops.*"],
     # Programs inside ops, and running them.
