@@ -54,6 +54,7 @@ class _State(threading.local):
     mesh: Any = None
     pmap_form: str = _env("pmap_form", _form, "auto")
     check_programs: bool = _env("check_programs", _flag, False)
+    disable_most_optimizations: bool = _env("disable_most_optimizations", _flag, False)
     # Read once, when the client starts or a program is compiled.
     num_cpu_devices: int | None = _env("num_cpu_devices", int, None)
     platforms: str | None = os.environ.get("PLAIT_PLATFORMS") or None
@@ -82,6 +83,7 @@ _TRACED = (
     "pmap_form",
     "check_programs",
     "check_tracer_leaks",
+    "disable_most_optimizations",
 )
 _BEFORE_START = ("num_cpu_devices", "platforms", "tune_malloc")
 _CHOICES = {

@@ -6,8 +6,10 @@ import os
 
 import pytest
 
-# The tests are about switches as they are by default; PLAIT_CHECK_PROGRAMS only adds checks.
-for _name in [n for n in os.environ if n.startswith("PLAIT_") and n != "PLAIT_CHECK_PROGRAMS"]:
+# The tests are about switches as they are by default; PLAIT_CHECK_PROGRAMS only adds checks,
+# PLAIT_PEER_PYTHON names a Python that has JAX.
+_KEPT = ("PLAIT_CHECK_PROGRAMS", "PLAIT_PEER_PYTHON")
+for _name in [n for n in os.environ if n.startswith("PLAIT_") and n not in _KEPT]:
     del os.environ[_name]
 os.environ["PLAIT_NUM_CPU_DEVICES"] = "8"
 

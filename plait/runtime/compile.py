@@ -179,6 +179,10 @@ class Compiled:
         return error
 
 
+# Options for compiling a program soon rather than well.
+_HASTY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+
+
 @dataclass
 class Prepared:
     """A Program as text for its devices, with what calling the executable will need."""
@@ -196,6 +200,7 @@ class Prepared:
 
     def compile(self) -> Compiled:
         """Raises: CompileError."""
+        hasty = state.disable_most_optimizations
 
         def make() -> xla.Executable:
             began = time.perf_counter()
@@ -206,6 +211,7 @@ class Prepared:
                 out_types=[(t.shape, dtypes.storage(t.dtype)) for t in self.program.out_types],
                 out_shardings=self.shardings,
                 callbacks=[xla.HostCallback(*c) for c in self.builder.callbacks],
+                options=_HASTY if hasty else None,
                 effects=self.builder.order is not None,
                 name=f"{self.program.name}({', '.join(map(str, self.program.in_types))})",
             )
@@ -217,7 +223,7 @@ class Prepared:
 
         # Arguments that lie elsewhere often make no difference: a step that is fed its own results
         # is the same program.
-        key = ("executable", self.text, self.devices)
+        key = ("executable", self.text, self.devices, hasty)
         return Compiled(
             self.program,
             self.origin.derived(key, make),

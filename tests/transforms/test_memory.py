@@ -20,6 +20,15 @@ MB = 1 << 20
 BIG = MB // 4  # float32s in a megabyte
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _only_what_is_new():
+    """What the tests before left is looked at once, not in each of the collections here."""
+    gc.collect()
+    gc.freeze()
+    yield
+    gc.unfreeze()
+
+
 def settled() -> int:
     gc.collect()
     return live_bytes()
