@@ -179,8 +179,13 @@ class Compiled:
         return error
 
 
-# Options for compiling a program soon rather than well.
-_HASTY = {"xla_backend_optimization_level": 0, "xla_llvm_disable_expensive_passes": True}
+# Options for compiling a program soon rather than well; XLA:CPU's way through MLIR takes twice as
+# long as its older one.
+_HASTY = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
 
 
 @dataclass
