@@ -329,13 +329,19 @@ def promote(*types: tuple[DType, bool]) -> tuple[DType, bool]:
     return canonical(dtype), weak
 
 
+def is_weak_type(spec: Any) -> bool:
+    """Whether a dtype is asked for by Python's int, float or complex, which are weak."""
+    # Not `in`: NumPy's dtypes int64, float64 and complex128 equal them.
+    return spec is int or spec is float or spec is complex
+
+
 def promote_types(a: Any, b: Any) -> DType:
     """The dtype that values of the two dtypes combine to; Python types count as weak.
 
     >>> plait.dtypes.promote_types(jnp.int32, jnp.float16)
     dtype('float16')
     """
-    pairs = tuple((as_dtype(t), t in (int, float, complex)) for t in (a, b))
+    pairs = tuple((as_dtype(t), is_weak_type(t)) for t in (a, b))
     return promote(*pairs)[0]
 
 

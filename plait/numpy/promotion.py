@@ -207,7 +207,7 @@ def result_type(*args: Any) -> Any:
             t = type_of(operand("result_type", arg))
             pairs.append((t.dtype, t.weak_type))
         else:
-            pairs.append((dtypes.as_dtype(arg), arg in (int, float, complex)))
+            pairs.append((dtypes.as_dtype(arg), dtypes.is_weak_type(arg)))
     return dtypes.promote(*pairs)[0]
 
 

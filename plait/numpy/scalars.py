@@ -27,12 +27,8 @@ class _ScalarType(type):
         return hash(cls.dtype.type)
 
     def __eq__(cls, other: Any) -> bool:
-        if cls is other:
-            return True
-        try:
-            return cls.dtype == np.dtype(other)
-        except TypeError:
-            return False
+        # Compared with NumPy's type: its dtypes also equal None, int and float.
+        return cls is other or bool(cls.dtype.type == other)
 
     def __ne__(cls, other: Any) -> bool:
         return not cls == other

@@ -53,6 +53,23 @@ def test_table(row):
         assert jnp.result_type(an_array(first), an_array(second)) == DTYPES[want]
 
 
+def test_dtypes_are_strong_in_each_spelling(x64):
+    for name in ("int64", "float64", "complex128"):  # to which NumPy says int, float, complex equal
+        small = np.dtype(name[:-2] + "32" if name != "complex128" else "complex64")
+        for wide in (name, np.dtype(name), getattr(np, name), getattr(jnp, name)):
+            assert jnp.result_type(small, wide) == jnp.promote_types(wide, small) == np.dtype(name)
+    assert jnp.result_type(jnp.int8, int) == np.int8
+
+
+def test_scalar_types_equal_what_they_stand_for():
+    assert jnp.float64 == np.float64 == jnp.float64 == np.dtype("float64") == jnp.float64
+    assert hash(jnp.float64) == hash(np.float64)
+    for other in (None, float, "float64", np.float32, jnp.float32, 1.0):
+        assert jnp.float64 != other
+    for other in (int, "int64"):
+        assert jnp.int64 != other
+
+
 def test_weak_arrays_give_way():
     weak = jnp.asarray(1.0)
     assert weak.weak_type
@@ -156,7 +173,6 @@ def test_scalar_types_stand_for_their_dtypes():
     assert jnp.float32 == np.dtype("float32")
     assert np.dtype("float32") == jnp.float32
     assert jnp.float32 != jnp.float16
-    assert jnp.float32 == "float32"
     assert jnp.float32 is not None
     assert np.zeros(2, jnp.bfloat16).dtype == jnp.bfloat16.dtype
     assert {jnp.int8: 1}[np.int8] == 1
