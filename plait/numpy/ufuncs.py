@@ -315,13 +315,18 @@ def fabs(x: Any, /) -> Any:
     return functions.abs(x)
 
 
+@at_once(operands=1)
 def sign(x: Any, /) -> Any:
     """-1, 0 or 1 by the sign of x, NaN of NaN; x / abs(x) for complex x.
 
     >>> jnp.sign(jnp.array([-2.5, 0.0, jnp.nan])), jnp.sign(3 - 4j)
     (Array([-1.,  0., nan], dtype=float32), Array(0.6-0.8j, dtype=complex64, weak_type=True))
     """
-    return functions.sign(operand("sign", x))
+    x = operand("sign", x)
+    if type_of(x).dtype not in INEXACT:
+        return functions.sign(x)
+    zero = number_like(x, 0)  # the sign of -0 is 0, as NumPy's and the array API's
+    return where(compare.eq(x, zero), zero, functions.sign(x))
 
 
 def signbit(x: Any, /) -> Any:

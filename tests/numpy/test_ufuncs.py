@@ -104,9 +104,11 @@ def test_two_operands(name):
 
 @pytest.mark.parametrize("name", DIVISIONS)
 def test_division_of_special_numbers(name):
-    x = np.array([7, -7, 7, -7, 0.0, 1, np.inf, np.nan, 5], np.float32)
-    y = np.array([3, 3, -3, -3, 2.0, np.inf, 2, 1, np.nan], np.float32)
+    x = np.array([7, -7, 7, -7, 0.0, 1, np.nan, 5], np.float32)
+    y = np.array([3, 3, -3, -3, 2.0, np.inf, 1, np.nan], np.float32)
     check(name, x, y)
+    if name not in ("floor_divide", "divmod"):  # see test_quotients_at_infinities...
+        check(name, np.float32([np.inf, -np.inf]), np.float32([2, 3]))
 
 
 @pytest.mark.parametrize("name", INTEGERS + DIVISIONS)
@@ -293,3 +295,22 @@ def test_methods_of_ufuncs():
     want = F.copy()
     np.add.at(want, [0, 0], 1)
     assert_same(jnp.add.at(F, np.array([0, 0]), 1, inplace=False), want)
+
+
+def test_quotients_at_infinities_and_the_signs_of_zeros(x64):
+    numbers = np.array([0.0, -0.0, 1.5, -1.5, 0.3, 7.0, np.inf, -np.inf, np.nan])
+    x, y = (a.ravel() for a in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        want = np.floor_divide(x, y)
+        # NumPy's is NaN, for it subtracts the remainder; the array API's is the limit.
+        want = np.where(np.isinf(x) & np.isfinite(y), x / y, want)
+    for got in (jnp.floor_divide(x, y), jnp.divmod(x, y)[0]):
+        np.testing.assert_array_equal(got, want)
+        real = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got)[real], np.signbit(want)[real])
+
+
+def test_the_sign_of_zero_is_zero():
+    for zero in (0.0, -0.0, complex(0.0, -0.0), complex(-0.0, 0.0)):
+        got = np.asarray(jnp.sign(zero))
+        assert got == 0 and not np.signbit(got.real) and not np.signbit(got.imag)
