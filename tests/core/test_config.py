@@ -14,6 +14,7 @@ import plait as jax
 import plait.numpy as jnp
 from plait.config import NAMES, config, override, state
 from plait.errors import ArgumentError, ArgumentTypeError, BackendError
+from plait.runtime import xla
 
 
 @pytest.fixture
@@ -190,3 +191,19 @@ def test_an_update_reaches_threads_inside_of_blocks():
         thread.join()
         config.update("numpy_rank_promotion", "allow")
     assert seen == ["raise", "strict", True, True]
+
+
+def test_programs_compiled_quickly_are_compiled_anew_and_mean_the_same(monkeypatch):
+    given = []
+    usual = xla.compile
+    monkeypatch.setattr(
+        xla, "compile", lambda *a, **k: given.append(k["options"]) or usual(*a, **k)
+    )
+    f = jax.jit(lambda x: jnp.tanh(x) * 3)
+    usually = f(0.5)
+    with override(disable_most_optimizations=True):
+        np.testing.assert_allclose(f(0.5), usually, rtol=1e-6)
+        f(0.25)
+    f(0.75)
+    usual_options, quick = given
+    assert not usual_options and quick["xla_backend_optimization_level"] == 0
