@@ -250,9 +250,12 @@ atan = unary(
 
 
 def _one_minus_square(x: Any) -> Any:
-    # (1 - x)(1 + x) keeps its digits near -1 and 1, where 1 - x² loses them. Written by differences
-    # it keeps the sign of an imaginary part of 0, which says on which side of a cut x lies.
-    return mul(neg(sub(x, 1.0)), sub(x, -1.0))
+    # (1 - x)(1 + x) keeps its digits near -1 and 1, where 1 - x² loses them.
+    if type_of(x).dtype in COMPLEX:
+        # The sign of an imaginary part of 0, which says on which side of a cut x lies, is kept by
+        # differences from x alone.
+        return mul(neg(sub(x, 1.0)), sub(x, -1.0))
+    return mul(sub(1.0, x), add(x, 1.0))
 
 
 def _atan2(y: np.ndarray, x: np.ndarray) -> np.ndarray:
