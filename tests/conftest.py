@@ -15,12 +15,13 @@ for _name in [n for n in os.environ if n.startswith("PLAIT_") and n not in _KEPT
 os.environ["PLAIT_NUM_CPU_DEVICES"] = "8"
 
 
-# What is compared here is what programs mean, on few numbers, and compiling takes most of the time.
-# Accuracy (ops), the runtime, the examples and processes of their own run as a user's programs do.
+# What most tests compare is what programs mean, on few numbers, and compiling takes most of the
+# time: they are compiled quickly. How exact a function is, the runtime, and whatever runs in a
+# process of its own are tested with the programs that users get.
 HERE = pathlib.Path(__file__).parent
-QUICKLY_COMPILED = (
-    *("errors", "interpreters", "laws", "numpy", "regions", "scipy", "transforms"),
-    *("test_nn.py", "test_scipy_linalg.py", "test_scipy_special.py", "test_scipy_stats.py"),
+COMPILED_WELL = (
+    *("runtime", "test_random.py", "test_tiny.py", "test_public.py", "core/test_config.py"),
+    *(f"ops/test_{name}.py" for name in ("complex_edges", "dot", "functions", "special")),
 )
 
 
@@ -28,8 +29,8 @@ QUICKLY_COMPILED = (
 def _quickly_compiled(request):
     from plait.config import override
 
-    quick = request.path.relative_to(HERE).parts[0] in QUICKLY_COMPILED
-    with override(**({"disable_most_optimizations": True} if quick else {})):
+    path = request.path.relative_to(HERE).as_posix()
+    with override(disable_most_optimizations=not path.startswith(COMPILED_WELL)):
         yield
 
 

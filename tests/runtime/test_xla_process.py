@@ -80,6 +80,7 @@ def test_ctrl_c_interrupts_a_wait():
         text += f"\\nreturn %v200 : {{kind}} }}}}"
         program = xla.compile(text, [device], out_types=[(({n}, {n}), "float32")])
         outs = program.execute([xla.put(np.eye({n}, dtype=np.float32), device)])
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
             xla.wait(outs)

@@ -124,6 +124,8 @@ def interrupt(kind: str) -> None:
         jax.pmap(lambda x: long(x), "i") if kind != "jit" else jax.jit(jax.vmap(lambda x: long(x)))
     )
     compiled = run.lower(x).compile()
+    # A shell starts what runs in its background deaf to interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     y = None
     try:
