@@ -179,15 +179,6 @@ class Compiled:
         return error
 
 
-# Options for compiling a program soon rather than well; XLA:CPU's way through MLIR takes twice as
-# long as its older one.
-_HASTY = {
-    "xla_backend_optimization_level": 0,
-    "xla_llvm_disable_expensive_passes": True,
-    "xla_cpu_use_fusion_emitters": False,
-}
-
-
 @dataclass
 class Prepared:
     """A Program as text for its devices, with what calling the executable will need."""
@@ -205,7 +196,7 @@ class Prepared:
 
     def compile(self) -> Compiled:
         """Raises: CompileError."""
-        hasty = state.disable_most_optimizations
+        quick = state.disable_most_optimizations
 
         def make() -> xla.Executable:
             began = time.perf_counter()
@@ -216,7 +207,7 @@ class Prepared:
                 out_types=[(t.shape, dtypes.storage(t.dtype)) for t in self.program.out_types],
                 out_shardings=self.shardings,
                 callbacks=[xla.HostCallback(*c) for c in self.builder.callbacks],
-                options=_HASTY if hasty else None,
+                quick=quick,
                 effects=self.builder.order is not None,
                 name=f"{self.program.name}({', '.join(map(str, self.program.in_types))})",
             )
@@ -228,7 +219,7 @@ class Prepared:
 
         # Arguments that lie elsewhere often make no difference: a step that is fed its own results
         # is the same program.
-        key = ("executable", self.text, self.devices, hasty)
+        key = ("executable", self.text, self.devices, quick)
         return Compiled(
             self.program,
             self.origin.derived(key, make),

@@ -128,3 +128,25 @@ def cpu_features() -> str:
         if name.strip() in ("model name", "flags", "Features", "CPU part"):
             lines.setdefault(name.strip(), value.strip())
     return f"{platform.machine()} {sorted(lines.items())}"
+
+
+# What makes a program compile sooner, to slower code. XLA:CPU's way through MLIR takes twice as
+# long as its older one, which newer versions no longer have.
+_QUICK = {
+    "xla_backend_optimization_level": 0,
+    "xla_llvm_disable_expensive_passes": True,
+    "xla_cpu_use_fusion_emitters": False,
+}
+
+
+def quick_options() -> dict[str, bool | int]:
+    """Compiler options for compiling soon rather than well."""
+    return dict(_QUICK)
+
+
+def drop_quick_option(refusal: str) -> bool:
+    """Whether XLA refused one of these options, as unknown to it; it is left out from now on."""
+    unknown = [name for name in _QUICK if f"No such compile option: '{name}'" in refusal]
+    for name in unknown:
+        _QUICK.pop(name, None)
+    return bool(unknown)

@@ -61,13 +61,10 @@ else:
 _LIBRARY = Path(_jax.__file__).parent / "libjax_common.so"
 
 
-DictKey = _jax.pytree.DictKey
-SequenceKey = _jax.pytree.SequenceKey
-GetAttrKey = _jax.pytree.GetAttrKey
-FlattenedIndexKey = _jax.pytree.FlattenedIndexKey
+DictKey, SequenceKey = _jax.pytree.DictKey, _jax.pytree.SequenceKey
+GetAttrKey, FlattenedIndexKey = _jax.pytree.GetAttrKey, _jax.pytree.FlattenedIndexKey
 
-# None, tuple, list, dict and namedtuple are nodes; other types are added by `register_node`. Never
-# jaxlib's default registry: that one is jax's.
+# None, tuple, list, dict and namedtuple are nodes. Not jaxlib's default registry, which is jax's.
 pytree_registry: PyTreeRegistry = _jax.pytree.PyTreeRegistry()
 
 
@@ -626,16 +623,15 @@ def _compile_options(devices: tuple[Device, ...], options: Mapping[str, Any]) ->
     build.use_spmd_partitioning = build.use_shardy_partitioner = partitions > 1
     ids = np.array([[d.id for d in devices]], np.int32)
     build.device_assignment = _jax.DeviceAssignment.create(ids)
-    if options:
-        result.env_option_overrides = list(options.items())
+    result.env_option_overrides = list(options.items())
     return result
 
 
 def _load(
     blob: bytes, devices: tuple[Device, ...], options: Any, callbacks: Sequence[Callable[..., Any]]
 ) -> Any:
-    client = devices[0].client
-    return client.deserialize_executable(blob, _jax.DeviceList(devices), options, list(callbacks))
+    device_list = _jax.DeviceList(devices)
+    return devices[0].client.deserialize_executable(blob, device_list, options, list(callbacks))
 
 
 def compile(
@@ -647,6 +643,7 @@ def compile(
     out_types: Sequence[tuple[Shape, Any]],
     out_shardings: Sequence[Sharding] | None = None,
     options: Mapping[str, bool | int | float | str] | None = None,
+    quick: bool = False,
     cache_key_extra: str = "",
     effects: bool = False,
     name: str = "",
@@ -661,6 +658,7 @@ def compile(
         out_types: global shape and dtype of each result.
         out_shardings: where the results lie; by default replicated.
         options: compiler options, such as {"xla_cpu_use_onednn": True}.
+        quick: whether to compile soon rather than well.
         cache_key_extra: joins the key of the persistent cache.
         effects: whether launches are to be waited for by `effects_barrier`, results or not.
         name: what to call the program if other processes run something else.
@@ -669,21 +667,15 @@ def compile(
     """
     devices = tuple(devices)
     if len(devices) != num_partitions:
-        raise ArgumentError(
-            "a program needs one device for each partition",
-            devices=len(devices),
-            num_partitions=num_partitions,
-        )
+        counts = {"devices": len(devices), "num_partitions": num_partitions}
+        raise ArgumentError("a program needs one device for each partition", **counts)
     if (gate := gate_of(devices[0].client)) is not None:
         gate.check_process()
     options = dict(options or {})
     if _calls_lapack(text):
         ensure_lapack()
     try:
-        compile_options = _compile_options(devices, options)
-        loaded = _compile_or_load(
-            text, devices, compile_options, callbacks, options, cache_key_extra
-        )
+        loaded = _compile_or_load(text, devices, callbacks, options, quick, cache_key_extra)
     except XlaError as error:
         raise compile_error(error) from error
     together = None
@@ -695,23 +687,30 @@ def compile(
 def _compile_or_load(
     text: str | bytes,
     devices: tuple[Device, ...],
-    compile_options: Any,
     callbacks: Sequence[Callable[..., Any]],
     options: Mapping[str, Any],
+    quick: bool,
     extra: str,
 ) -> Any:
     """The loaded program."""
-    client, cache = devices[0].client, None
+    if quick:
+        try:
+            sooner = {**startup.quick_options(), **options}
+            return _compile_or_load(text, devices, callbacks, sooner, False, extra)
+        except XlaError as error:
+            if not startup.drop_quick_option(str(error)):
+                raise
+            return _compile_or_load(text, devices, callbacks, options, True, extra)
+    client, cache, key = devices[0].client, None, ""
+    compile_options = _compile_options(devices, options)
     if config.compilation_cache_dir:
         # Here: hashing and temporary files would cost every import.
         from plait.runtime.disk_cache import disk_cache, program_key
 
         cache = disk_cache()
-    key = ""
     if cache is not None:
         key = program_key(text, devices, options, VERSION, extra)
-        blob = cache.read(key)
-        if blob is not None:
+        if (blob := cache.read(key)) is not None:
             try:
                 return _load(blob, devices, compile_options, callbacks)
             except XlaError as error:
@@ -724,8 +723,7 @@ def _compile_or_load(
         cache.write(key, blob)
     if not callbacks:
         return loaded
-    # jaxlib takes callbacks with a module of its MLIR bindings, or while loading a compiled
-    # program; the latter spares importing the bindings.
+    # Taken while loading: with a module they would need jaxlib's MLIR bindings.
     return _load(blob, devices, compile_options, callbacks)
 
 
