@@ -67,6 +67,7 @@ class Compiled:
         "executable",
         "execute",
         "feeders",
+        "fragile",
         "name",
         "names",
         "origin",
@@ -92,6 +93,9 @@ class Compiled:
             self.execute = interruptible(self.execute)
         self.captured, self.feeders, self.out, self.donated = captured, feeders, out, donated
         self.name, self.names = program.name, program.names
+        # A program of several devices does not survive an array that is gone; one of a single
+        # device raises.
+        self.fragile = bool(captured) and len(executable.devices) > 1
         self.checks = state.debug_nans or state.debug_infs
         # As the function was traced: what debug_nans looks into.
         self.origin = origin if self.checks else program
@@ -107,6 +111,8 @@ class Compiled:
             args = [x if type(x) is Array else as_array(x) for x in args]
         if self.donated:
             self.check_shared(args)
+        if self.fragile and (gone := self.gone()) is not None:
+            raise gone
         try:
             if self.feeders is None:
                 bufs = [*self.captured, *map(buf_of, args)]
@@ -147,7 +153,17 @@ class Compiled:
                 arg.buf = Taken(f"the call of {self.name}, which donates it")
 
     def check_shared(self, args: Sequence[Array]) -> None:
-        """Raise DonatedTwiceError if a donated buffer is an argument a second time."""
+        """Raise DonatedTwiceError if a donated buffer is used a second time by the same call."""
+        for k in self.donated if self.captured else ():
+            arg = args[k]
+            if type(arg) is Array and any(arg.buf is b for b in self.captured):
+                name = self.names[len(self.captured) + k] if self.names else f"argument {k}"
+                raise DonatedTwiceError(
+                    f"the argument {name} is donated, and the function closes over the same array",
+                    op=self.name,
+                    array=arg.type,
+                    fix="pass a copy (jnp.copy(x)), or do not donate it",
+                )
         first: dict[int, int] = {}
         for k, arg in enumerate(args):
             if type(arg) is not Array:
@@ -163,6 +179,20 @@ class Compiled:
                     fix="pass a copy (jnp.copy(x)) for one of them, or do not donate it",
                 )
 
+    def gone(self) -> Exception | None:
+        """The error to raise if an array that the function closes over is gone."""
+        for k, buf in enumerate(self.captured):
+            if xla.is_deleted(buf):
+                name = f" {self.names[k]}" if self.names and self.names[k] else ""
+                return DonatedError(
+                    f"the array{name} that the function closes over was given away or deleted",
+                    op=self.name,
+                    array=self.program.in_types[k],
+                    fix="pass it as an argument, or give a copy (jnp.copy(x)) to the call that "
+                    "donates it",
+                )
+        return None
+
     def failure(self, error: Exception, args: Sequence[Array]) -> Exception:
         """The error to raise for one that XLA raised."""
         for k, arg in enumerate(args):
@@ -174,6 +204,8 @@ class Compiled:
                 offset = len(self.captured) + k
                 name = self.names[offset] if self.names else ""
                 return taken_error(arg, arg.buf, self.name, name)
+        if (gone := self.gone()) is not None:
+            return gone
         if isinstance(error, xla.XlaError):
             return xla.translate_error(error)
         return error
@@ -265,6 +297,7 @@ class InPieces(Compiled):
         self.name, self.names = program.name, program.names
         self.captured, self.feeders, self.out, self.donated = values, [], [], ()
         self.checks, self.execute, self.executable, self.text = False, None, None, ""
+        self.fragile = False
 
     def run(self, args: Sequence[Any]) -> list[Array]:
         values: dict[Any, Any] = dict(
@@ -398,7 +431,12 @@ def _prepare_whole(
     whole = across.whole(program)
     every = [*(as_array(x).placement for x in captured), *placements]
     grid = choose_grid(whole.program, every)
-    assert grid is not None
+    if grid is None:
+        raise PlaitRuntimeError(
+            "the rows of these processes do not make up one grid of devices",
+            op=program.name,
+            fix="give every process the same number of devices (PLAIT_NUM_CPU_DEVICES)",
+        )
     shares = [share for _, share in whole.enters]
     made = _prepare_partitioned(
         whole.program, captured, placements, donated, grid, shares, whole.leaves

@@ -279,7 +279,8 @@ class PmapFunction(JitFunction):
                 rows=size,
                 devices=count,
                 fix=f"pad the batch with {short} more row{'s' if short > 1 else ''} "
-                f"(jnp.pad(x, {_widths(mapped, short)})) and drop their results, "
+                f"(jnp.pad(x, {_widths(mapped, short)})), leave them out of means and sums with "
+                "a mask and drop their results, "
                 f"or use a multiple of {count} rows, or at most {count}",
             )
 

@@ -15,6 +15,7 @@ import plait as jax
 import plait.numpy as jnp
 from plait import lax
 from plait.config import override
+from plait.errors import DonatedError, DonatedTwiceError
 from tests.transforms.common import counted_compilations, live_bytes, message, refused, same
 
 N = 4096
@@ -321,3 +322,35 @@ def test_donation_does_not_compile_again():
             x = f(x)
     assert not texts
     same(x, np.full(N, 16, np.float32))
+
+
+@pytest.mark.parametrize("form", ["fused", "gang"])
+def test_arrays_that_a_function_closes_over(form):
+    devices = jax.devices()[:4]
+    rows = np.arange(4, dtype=np.float32)
+
+    def spread() -> Any:
+        return jax.device_put(rows, devices)
+
+    def sharded() -> Any:
+        mesh = jax.make_mesh((4,), ("i",), devices=devices)
+        return jax.device_put(rows, jax.NamedSharding(mesh, jax.P("i")))
+
+    def plain() -> Any:
+        return jnp.array(rows)
+
+    with override(pmap_form=form):
+        for make, transform in ((spread, jax.pmap), (sharded, jax.jit), (plain, jax.jit)):
+            held = make()
+            add = lambda x, held=held: x + held.sum()
+            with pytest.raises(DonatedTwiceError, match="x is donated, and the function closes"):
+                transform(add, donate_argnums=0)(held)
+            f = transform(add)
+            np.testing.assert_array_equal(f(rows), rows + 6)
+            transform(lambda x: x * 2, donate_argnums=0)(held)
+            held.delete()
+            try:  # a program over several devices may have a copy of its own
+                np.testing.assert_array_equal(f(rows), rows + 6)
+                assert form == "gang"
+            except DonatedError as error:
+                assert "closes over was given away or deleted" in str(error)
