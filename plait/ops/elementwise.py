@@ -178,7 +178,7 @@ class Elementwise(Primitive):
         else:
             y = how(b, *xs)
         if self.edges is not None and out.dtype in dtypes.COMPLEX:
-            return with_edges(b, *xs, y, self.edges)
+            return with_edges(b, xs[0], y, self.edges)
         return y
 
     def samples(self):

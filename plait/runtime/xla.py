@@ -667,8 +667,8 @@ def compile(
     """
     devices = tuple(devices)
     if len(devices) != num_partitions:
-        counts = {"devices": len(devices), "num_partitions": num_partitions}
-        raise ArgumentError("a program needs one device for each partition", **counts)
+        message = "a program needs one device for each partition"
+        raise ArgumentError(message, devices=len(devices), num_partitions=num_partitions)
     if (gate := gate_of(devices[0].client)) is not None:
         gate.check_process()
     options = dict(options or {})
