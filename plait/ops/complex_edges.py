@@ -68,16 +68,14 @@ def _with_sign(y: Term, x: Term) -> Term:
     return ((y.view(integer) & ~sign) | (x.view(integer) & sign)).view(y.dtype)
 
 
-def exp(m: HloMath, x: Parts, y: Parts) -> Parts:
+def exp(m: HloMath, x: Parts, y: Parts, limit: float = 0.0) -> Parts:
     lost = _unbounded(x.im)
     y = _but(m, y, (x.re == _INF) & lost, _INF, _NAN)
-    return _but(m, y, (x.re == -_INF) & lost, 0.0, 0.0)
+    return _but(m, y, (x.re == -_INF) & lost, limit, 0.0)
 
 
 def expm1(m: HloMath, x: Parts, y: Parts) -> Parts:
-    lost = _unbounded(x.im)
-    y = _but(m, y, (x.re == _INF) & lost, _INF, _NAN)
-    return _but(m, y, (x.re == -_INF) & lost, -1.0, 0.0)
+    return exp(m, x, y, limit=-1.0)
 
 
 def log(m: HloMath, x: Parts, y: Parts) -> Parts:

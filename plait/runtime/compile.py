@@ -154,30 +154,23 @@ class Compiled:
 
     def check_shared(self, args: Sequence[Array]) -> None:
         """Raise DonatedTwiceError if a donated buffer is used a second time by the same call."""
-        for k in self.donated if self.captured else ():
-            arg = args[k]
-            if type(arg) is Array and any(arg.buf is b for b in self.captured):
-                name = self.names[len(self.captured) + k] if self.names else f"argument {k}"
-                raise DonatedTwiceError(
-                    f"the argument {name} is donated, and the function closes over the same array",
-                    op=self.name,
-                    array=arg.type,
-                    fix="pass a copy (jnp.copy(x)), or do not donate it",
-                )
-        first: dict[int, int] = {}
+        n = len(self.captured)
+        first = {id(buf): k - n for k, buf in enumerate(self.captured)}  # closed over: below 0
         for k, arg in enumerate(args):
             if type(arg) is not Array:
                 continue
             j = first.setdefault(id(arg.buf), k)
-            if j != k and (j in self.donated or k in self.donated):
-                n = len(self.captured)
-                names = [self.names[n + i] if self.names else f"argument {i}" for i in (j, k)]
-                raise DonatedTwiceError(
-                    f"the arguments {names[0]} and {names[1]} are one array, and it is donated",
-                    op=self.name,
-                    array=arg.type,
-                    fix="pass a copy (jnp.copy(x)) for one of them, or do not donate it",
-                )
+            if j == k or (j not in self.donated and k not in self.donated):
+                continue
+            name, other = (self.names[n + i] if self.names else f"argument {i}" for i in (k, j))
+            if j < 0:
+                outside = "the function closes over the same array"
+                summary = f"the argument {name} is donated, and {outside}"
+                fix = "pass a copy (jnp.copy(x)), or do not donate it"
+            else:
+                summary = f"the arguments {other} and {name} are one array, and it is donated"
+                fix = "pass a copy (jnp.copy(x)) for one of them, or do not donate it"
+            raise DonatedTwiceError(summary, op=self.name, array=arg.type, fix=fix)
 
     def gone(self) -> Exception | None:
         """The error to raise if an array that the function closes over is gone."""

@@ -139,14 +139,17 @@ _QUICK = {
 }
 
 
+_unknown: set[str] = set()
+
+
 def quick_options() -> dict[str, bool | int]:
-    """Compiler options for compiling soon rather than well."""
-    return dict(_QUICK)
+    """Compiler options for compiling soon rather than well, without those that XLA refused."""
+    return {name: value for name, value in _QUICK.items() if name not in _unknown}
 
 
 def drop_quick_option(refusal: str) -> bool:
     """Whether XLA refused one of these options, as unknown to it; it is left out from now on."""
-    unknown = [name for name in _QUICK if f"No such compile option: '{name}'" in refusal]
-    for name in unknown:
-        _QUICK.pop(name, None)
-    return bool(unknown)
+    # Of all of them: another thread, which tried it as well, may have dropped it meanwhile.
+    refused = [name for name in _QUICK if f"No such compile option: '{name}'" in refusal]
+    _unknown.update(refused)
+    return bool(refused)
