@@ -286,8 +286,8 @@ class Session:
             return
         error = getattr(sys, "last_value", None)  # what this process dies of, if it does
         why = f"{type(error).__name__}: {error}"[:_SHOWN] if error is not None else ""
+        self._leaving = True  # before the coordinator hangs up, which is no loss then
         self._send(bye={_key(m): n for m, n in self._counts.items()}, why=why)
-        self._leaving = True
         with contextlib.suppress(OSError):
             self._sock.shutdown(socket.SHUT_RDWR)
         self._sock.close()
