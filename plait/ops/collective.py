@@ -275,11 +275,9 @@ def pmean(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
             return x / 1
         type_ = type_of(_number(x, "pmean"))
         if type_.dtype not in dtypes.INEXACT:
+            # Floats before they are added up: a sum of int8 would wrap.
             wide = type_.dtype in dtypes.INTEGER and type_.dtype.itemsize == 8
-            dtype = dtypes.float64 if wide else dtypes.float32
-            x = counted(x)
-            total = psum_p.bind(x, **scope) if scope["axis_name"] else x
-            return over(convert_element_type(total, dtype))
+            x = convert_element_type(x, dtypes.float64 if wide else dtypes.float32)
         if not scope["axis_name"]:
             return x
         return like(over(psum_p.bind(widened(x), **scope)), x)

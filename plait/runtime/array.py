@@ -392,8 +392,9 @@ def _is_static(item: slice) -> bool:
 
 def _printable(value: np.ndarray) -> np.ndarray:
     # NumPy prints bfloat16 and float8 through object conversion; float32 shows the same numbers.
-    is_numpys = value.dtype.kind in "biufc" and value.dtype.type.__module__ == "numpy"
-    return value if is_numpys else value.astype(np.float32)
+    if value.dtype.kind in "biufc" and value.dtype.type.__module__ == "numpy":
+        return value
+    return value.astype(np.int8 if value.dtype in dtypes.INTEGER else np.float32)
 
 
 def _unpickle(value: np.ndarray, type: ArrayType) -> Array:

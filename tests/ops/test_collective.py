@@ -355,14 +355,20 @@ REAL = [np.dtype(np.float32), *NARROW, *INTEGERS]
 @pytest.mark.parametrize("dtype", [*REAL, np.dtype(np.complex64)], ids=str)
 def test_dtypes_of_sums(dtype, form):
     kind = complex_ if dtype.kind == "c" else real if dtype in dtypes.INEXACT else integers
-    x = kind(N, N, 2).astype(dtype)
+    x = kind(N, N, 2)
+    x = (x * 30 if dtype in INTEGERS else x).astype(dtype)
     narrow = np.int32 if dtype in INTEGERS else np.float32  # NumPy's kind of int4 is "V"
     rows = x if dtype.kind in "iuc" else x.astype(narrow)
-    y, parts = spread(form, lambda x: (lax.psum(x, "i"), lax.psum_scatter(x, "i")), x)
+    y, parts, mean = spread(
+        form, lambda x: (lax.psum(x, "i"), lax.psum_scatter(x, "i"), lax.pmean(x, "i")), x
+    )
     assert y.dtype == parts.dtype == dtype
     total = rows.sum(0, dtype=rows.dtype).astype(dtype).astype(rows.dtype)
     np.testing.assert_allclose(y.astype(rows.dtype), np.tile(total, (N, 1, 1)), rtol=1e-6)
     np.testing.assert_allclose(parts.astype(rows.dtype), total, rtol=1e-6)
+    if dtype in INTEGERS:  # where the sum wraps, the mean does not
+        assert mean.dtype == np.float32
+        np.testing.assert_allclose(mean[0], rows.astype(np.float64).mean(0), rtol=1e-6)
 
 
 @pytest.mark.parametrize("form", ["lanes", "split 2x2", "gang", "gang with lanes"])

@@ -97,13 +97,14 @@ def test_an_array_is_the_same_wherever_it_lies(place, form):
 DTYPES = [
     *(np.dtype(t) for t in (bool, np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32)),
     *(np.dtype(t) for t in (np.float16, np.float32, np.complex64)),
-    *(np.dtype(t) for t in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.int4)),
+    *(np.dtype(t) for t in (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, ml_dtypes.float4_e2m1fn)),
+    *(np.dtype(t) for t in (ml_dtypes.int4, ml_dtypes.uint4, ml_dtypes.int2, ml_dtypes.uint2)),
 ]
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_dtypes_survive_every_trip(dtype):
-    value = (np.arange(6) % 3).reshape(2, 3).astype(dtype)
+    value = (np.arange(6) % 2).reshape(2, 3).astype(dtype)
     x = jnp.asarray(value)
     assert x.dtype == dtype
     for back in (
@@ -118,7 +119,12 @@ def test_dtypes_survive_every_trip(dtype):
     ):
         assert back.dtype == dtype
         np.testing.assert_array_equal(back.astype(np.complex64), value.astype(np.complex64))
-    repr(x), str(x), x.tolist(), x[0, 1].item()
+    joined = jax.jit(lambda a: jnp.concatenate([a, a, a[:1]]))(x)  # as in a vmapped stack
+    np.testing.assert_array_equal(np.asarray(joined), np.concatenate([value, value, value[:1]]))
+    whole = jnp.issubdtype(dtype, jnp.integer)
+    assert repr(x).startswith("Array([[0, 1, 0]," if whole else "Array([[")
+    assert type(x[0, 1].item()) is type(x.tolist()[0][1])
+    assert not whole or (type(x[0, 1].item()) is int and str(x) == "[[0 1 0]\n [1 0 1]]")
 
 
 def test_numpy_functions_take_arrays():
