@@ -40,6 +40,13 @@ class Interpreter:
     def process(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         raise NotImplementedError
 
+    def runs_in(self, other: Interpreter) -> bool:
+        """Whether what this one computes goes to the other in the end."""
+        parent = self.parent
+        while parent is not None and parent is not other:
+            parent = parent.parent
+        return parent is other
+
     def describe(self) -> str:
         return f"{self.transformation} of {self.function}" if self.function else self.transformation
 

@@ -69,7 +69,7 @@ class Stager(Interpreter):
         if type(x) is StageTracer and x.interpreter is self:
             return x.variable
         if isinstance(x, Tracer):
-            if not x.interpreter.alive:
+            if not x.interpreter.alive or x.interpreter.runs_in(self):
                 raise leaked(x)
         elif isinstance(x, np.ndarray | np.generic | bool | int | float | complex):
             literal = _literal(x)

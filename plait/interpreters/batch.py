@@ -89,7 +89,8 @@ class Batch(Interpreter):
             y, y_mapped = op.batch(frame, values, mapped, **params)
         except PlaitError:
             # Operands that do not fit are named as the function sees them, not with all rows.
-            infer(op, [type_of(x) for x in xs], params)
+            if type(op).type is not Primitive.type:
+                infer(op, [type_of(x) for x in xs], params)
             raise
         finally:
             context.interpreter = self

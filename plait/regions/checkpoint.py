@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from plait.config import state
 from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, Primitive, register
@@ -377,6 +378,8 @@ def checkpoint(
                     function=describe_function(fun),
                     fix="name arguments that are not arrays in static_argnums",
                 )
+        if state.disable_jit:
+            return fun(*args, **kwargs)
 
         def call(dynamic: Any, kwargs: Any) -> Any:
             rest = iter(dynamic)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -25,6 +24,7 @@ from plait.regions.rules import (
     CustomCall,
     CustomOp,
     Marks,
+    RaisingRule,
     Signature,
     SymbolicZero,
     captures_tracer,
@@ -33,6 +33,7 @@ from plait.regions.rules import (
     float0_zeros,
     is_pair,
     stage_flat,
+    tracing_rule,
 )
 from plait.regions.trace import share_captures, structure_error
 
@@ -54,19 +55,17 @@ class CustomJvp(CustomOp):
             return tuple(fun(*xs))
         types = [type_of(x) for x in xs]
         traced = stage_flat(fun, types)
+        program, captured = traced.program, traced.captured
+        closed: FlatRule = Without(rule, len(captured))
         if captures_tracer(traced):
             # The rule may close over the same traced values; traced later, it could not use them.
-            traced_rule = _trace_rule(rule, types)
-            if traced_rule is None:
-                program, captured = traced.program, traced.captured
-                closed: FlatRule = _NoRule(name)
-            else:
-                programs, captured = share_captures([traced, traced_rule])
-                program = programs[0]
-                closed = _ProgramRule(programs[1], len(program.outputs))
-        else:
-            program, captured = traced.program, traced.captured
-            closed = Without(rule, len(captured))
+            with tracing_rule(self.name, name) as refused:
+                if refused:
+                    closed = RaisingRule(refused)
+                else:
+                    programs, captured = share_captures([traced, _trace_rule(rule, types)])
+                    program = programs[0]
+                    closed = _ProgramRule(programs[1], len(program.outputs))
         return stager.emit(
             custom_jvp_call_p,
             [*captured, *xs],
@@ -134,26 +133,8 @@ class Without:
         return self.rule(xs[self.captured :], ts[self.captured :])
 
 
-# A rule that is traced in advance may call the function, whose rule is traced in turn: so many
-# derivatives of each other are ready.
-_ORDERS = 3
-
-
-class _Depth(threading.local):
-    """How many rules this thread traces in advance, one inside another."""
-
-    value = 0
-
-
-_depth = _Depth()
-
-
 def _trace_rule(rule: FlatRule, types: Sequence[ArrayType]) -> Any:
-    """The rule as a Program of the operands and a tangent for each inexact one; None for a rule
-    inside the rules of too many other calls.
-    """
-    if _depth.value == _ORDERS:
-        return None
+    """The rule as a Program of the operands and a tangent for each inexact one."""
     inexact = [t.dtype in dtypes.INEXACT for t in types]
 
     def flat(*args: Any) -> list[Any]:
@@ -168,26 +149,7 @@ def _trace_rule(rule: FlatRule, types: Sequence[ArrayType]) -> Any:
             ),
         ]
 
-    _depth.value += 1
-    try:
-        return stage_flat(flat, [*types, *(t for t, i in zip(types, inexact, strict=True) if i)])
-    finally:
-        _depth.value -= 1
-
-
-class _NoRule:
-    """Stands for a rule that would have to be traced in advance once more."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __call__(self, xs: Sequence[Any], ts: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        raise ArgumentTypeError(
-            f"a derivative of order {_ORDERS + 1} of a function that closes over traced values",
-            op="custom_jvp",
-            function=self.name,
-            fix="pass the values as arguments of the function",
-        )
+    return stage_flat(flat, [*types, *(t for t, i in zip(types, inexact, strict=True) if i)])
 
 
 class _ProgramRule:

@@ -31,6 +31,7 @@ from plait.regions.rules import (
     CustomCall,
     CustomOp,
     Marks,
+    RaisingRule,
     Signature,
     SymbolicZero,
     captures_tracer,
@@ -39,6 +40,7 @@ from plait.regions.rules import (
     float0_zeros,
     is_pair,
     stage_flat,
+    tracing_rule,
 )
 from plait.regions.trace import share_captures, structure_error
 
@@ -62,12 +64,15 @@ class CustomVjp(CustomOp):
             return tuple(fun(*xs))
         types = [type_of(x) for x in xs]
         traced = stage_flat(fun, types)
+        program, captured = traced.program, traced.captured
+        closed: FlatForward = Without(fwd, len(captured))
         if captures_tracer(traced):
             # The rules may close over the same traced values; later they could not use them.
-            program, captured, closed = _trace_rules(traced, fwd, types)
-        else:
-            program, captured = traced.program, traced.captured
-            closed = Without(fwd, len(captured))
+            with tracing_rule(self.name, name) as refused:
+                if refused:
+                    closed = RaisingRule(refused)
+                else:
+                    program, captured, closed = _trace_rules(traced, fwd, types)
         return stager.emit(
             custom_vjp_call_p,
             [*captured, *xs],

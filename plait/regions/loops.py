@@ -130,9 +130,10 @@ def while_loop(
     check_function(cond_fun, op, "cond_fun")
     check_function(body_fun, op, "body_fun")
     if state.disable_jit:
-        while bool(cond_fun(init_val)):
+        while (known := concrete(cond_fun(init_val))) is not None:
+            if not bool(known):
+                return init_val
             init_val = body_fun(init_val)
-        return init_val
     return _while(op, cond_fun, body_fun, init_val, "body_fun")
 
 
@@ -235,7 +236,7 @@ def _scan(
     labelled = leaf_names(xs, "xs") if rows else [""] * len(row_types)
     length = scan_length(op, length, list(zip(labelled, row_types, strict=True)))
     unroll = _unroll(op, unroll, length)
-    if state.disable_jit:
+    if state.disable_jit and length:
         return _python_scan(call or f, init, xs, length, bool(reverse))
     row_types = [t.with_shape(t.shape[1:]) for t in row_types]
     arguments = _pair(init_shape, xs_shape)
@@ -277,10 +278,6 @@ def _scan(
 def _python_scan(
     f: Callable[..., Any], carry: Any, xs: Any, length: int, reverse: bool
 ) -> tuple[Any, Any]:
-    if length == 0:
-        raise ArgumentError(
-            "a loop of length 0 has no types for its results when jit is disabled", op="scan"
-        )
     leaves, shape = flatten(xs)
     ys: list[Any] = [None] * length
     for k in reversed(range(length)) if reverse else range(length):

@@ -8,8 +8,10 @@ Python function (regions/custom_jvp.py, regions/custom_vjp.py).
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -290,6 +292,50 @@ def stage_flat(function: Callable[..., Sequence[Any]], types: Sequence[ArrayType
 def captures_tracer(traced: Traced) -> bool:
     """Whether a function closes over a value that is being traced."""
     return any(isinstance(x, Tracer) for x in traced.captured)
+
+
+# A rule that is traced in advance may call the function, whose rule is traced in turn: so many
+# derivatives of each other are ready.
+_ORDERS = 3
+
+
+class _Depth(threading.local):
+    """How many rules this thread traces in advance, one inside another."""
+
+    value = 0
+
+
+_depth = _Depth()
+
+
+@contextlib.contextmanager
+def tracing_rule(op: str, name: str) -> Iterator[ArgumentTypeError | None]:
+    """Around the tracing of a rule in advance. Gives an error if it is inside too many others: the
+    rule is not to be traced then, and raises the error when it is called.
+    """
+    if _depth.value == _ORDERS:
+        yield ArgumentTypeError(
+            f"a derivative of order {_ORDERS + 1} of a function that closes over traced values",
+            op=op,
+            function=name,
+            fix="pass the values as arguments of the function",
+        )
+        return
+    _depth.value += 1
+    try:
+        yield None
+    finally:
+        _depth.value -= 1
+
+
+class RaisingRule:
+    """Stands for a rule that cannot be had."""
+
+    def __init__(self, error: Exception):
+        self.error = error
+
+    def __call__(self, *args: Any) -> Any:
+        raise self.error
 
 
 def check_captured(op: str, name: str, tangents: Sequence[Any]) -> None:

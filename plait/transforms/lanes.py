@@ -57,6 +57,8 @@ class _Lane(Interpreter):
         self._cancelled = False
 
     def process(self, op, xs, params):
+        if op.evaluate is not None and "fun" in params:
+            return op.evaluate(xs, params)  # a Python function, in which there may be collectives
         mine = op.uses_axis(self.frame.name, params)
         place = (mine or op.per_lane) and not (op.communicates or op.has_effects)
         if not mine or (place and not sub_programs(params)):

@@ -386,6 +386,27 @@ def test_a_rule_may_close_over_traced_values_and_call_its_function(order):
     np.testing.assert_allclose(jax.jit(lambda c: derivative(c, order))(3.0), want, rtol=1e-5)
 
 
+def test_a_forward_rule_may_close_over_traced_values_and_call_its_function():
+    def scaled(c):
+        f = custom_vjp(lambda x: c * jnp.sin(x))
+        f.defvjp(lambda x: (f(x), x), lambda x, g: (2 * g * f(x),))
+        return f
+
+    c = np.arange(3, dtype=np.float32)
+    for order in range(4):
+
+        def derivative(c, order=order):
+            g = scaled(c)
+            for _ in range(order):
+                g = jax.grad(g)
+            return g(0.5)
+
+        want = 2**order * np.sin(0.5)
+        for run in (derivative, jax.jit(derivative), jax.jit(jax.jit(derivative))):
+            np.testing.assert_allclose(run(3.0), 3 * want, rtol=1e-5)
+        np.testing.assert_allclose(jax.vmap(derivative)(c), c * want, rtol=1e-5)
+
+
 def test_a_rule_that_is_traced_in_advance_has_derivatives_up_to_an_order():
     def derivative(c, order):
         @custom_jvp
@@ -418,6 +439,12 @@ def test_a_derivative_of_what_a_rule_closes_over_is_refused(make):
             "  where  test_custom.py:"
         )
         assert text.endswith("  fix    pass the value to that function as an argument")
+    x = np.arange(2, dtype=np.float32)
+    for run in (jax.jit, lambda g: lambda c: jax.vmap(g)(x), lambda g: lambda c: jax.pmap(g)(x)):
+        for f in (lambda c: make(c)(c), lambda c: jax.grad(lambda c: make(c)(c))(c)):
+            text = message(UnexpectedTracerError, lambda f=f, run=run: run(jax.grad(f))(2.0))
+            assert "was closed over by a function with a derivative rule" in text
+            assert text.endswith("  fix    pass the value to that function as an argument")
     text = message(
         UnexpectedTracerError, lambda: jax.grad(lambda c: jax.jit(lambda x: make(c)(x))(1.0))(2.0)
     )
