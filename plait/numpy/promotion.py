@@ -207,7 +207,9 @@ def result_type(*args: Any) -> Any:
             t = type_of(operand("result_type", arg))
             pairs.append((t.dtype, t.weak_type))
         else:
-            pairs.append((dtypes.as_dtype(arg), dtypes.is_weak_type(arg)))
+            dtype = dtypes.as_dtype(arg)
+            dtypes.check_supported(dtype)
+            pairs.append((dtype, dtypes.is_weak_type(arg)))
     return dtypes.promote(*pairs)[0]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from plait.core import context
 from plait.core.source import user_source
-from plait.errors import ArgumentError, AxisNameError
+from plait.errors import ArgumentError, ArgumentTypeError, AxisNameError, PlaitError
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -20,9 +20,22 @@ def user_line() -> str | None:
 
 
 def names_of(axis_name: Any, op: str) -> tuple[Any, ...]:
-    """One name, or a tuple or list of names, as a tuple. Raises ArgumentError for repeated ones."""
+    """One name, or a tuple or list of names, as a tuple.
+
+    Raises: ArgumentError for repeated ones, ArgumentTypeError for what cannot be a name.
+    """
     names = tuple(axis_name) if isinstance(axis_name, tuple | list) else (axis_name,)
-    if len(set(names)) != len(names):
+    try:
+        different = len(set(names))
+    except TypeError:
+        raise ArgumentTypeError(
+            "an axis name must be hashable",
+            op=op,
+            axis_name=axis_name,
+            where=user_line(),
+            fix="give the name that vmap or pmap has as axis_name, or a tuple of such names",
+        ) from None
+    if different != len(names):
         raise ArgumentError("an axis is named twice", op=op, axis_name=names, where=user_line())
     return names
 
@@ -34,6 +47,30 @@ def sizes_of(names: Sequence[Any], op: str) -> tuple[int, ...]:
     except AxisNameError as error:
         error.op, error.where = op, user_line()
         raise
+
+
+def positions_of(
+    op: str, form: str, example: str, rows: Any, width: int | None = None, **given: Any
+) -> Groups:
+    """Rows of positions, as tuples of ints, `width` in each.
+
+    Raises: ArgumentTypeError, which shows the argument as the user gave it, and the form it has.
+    """
+    try:
+        found = tuple(tuple(operator.index(p) for p in row) for row in rows)
+    except PlaitError:
+        raise  # a traced value says of itself what is wrong with it
+    except TypeError:
+        found = None
+    if found is None or (width is not None and any(len(row) != width for row in found)):
+        raise ArgumentTypeError(
+            f"{', '.join(given)} must be {form}",
+            op=op,
+            **given,
+            where=user_line(),
+            fix=f"give Python ints, as in {example}",
+        )
+    return found
 
 
 def groups_of(
@@ -53,7 +90,8 @@ def groups_of(
             where=user_line(),
             fix="call it once for each name",
         )
-    rows = tuple(tuple(operator.index(p) for p in row) for row in groups)
+    form, example = "a list of groups, each a list of positions", "[[0, 1], [2, 3]]"
+    rows = positions_of(op, form, example, groups, axis_index_groups=groups)
     if sorted(p for row in rows for p in row) != list(range(size)):
         raise ArgumentError(
             f"each position of the axis must be in one group, once: the axis {names[0]!r} has the "
@@ -61,6 +99,7 @@ def groups_of(
             op=op,
             axis_index_groups=[list(r) for r in rows],
             where=user_line(),
+            fix="put a position that communicates with no other into a group of its own",
         )
     rows = tuple(row for row in rows if row)
     if even and not is_even(rows):

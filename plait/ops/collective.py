@@ -20,7 +20,15 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, OutOfRangeError, PlaitError
 from plait.ops.arithmetic import convert_element_type, div, mul
 from plait.ops.axes import broadcast_in_dim, reduce_sum
-from plait.ops.axis_names import groups_of, is_even, members, names_of, sizes_of, user_line
+from plait.ops.axis_names import (
+    groups_of,
+    is_even,
+    members,
+    names_of,
+    positions_of,
+    sizes_of,
+    user_line,
+)
 from plait.ops.collective_exchange import (
     Collective,
     all_gather,
@@ -329,13 +337,14 @@ def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
     Array([2, 3, 0, 1], dtype=int32)
     """
     n = math.prod(sizes_of(names_of(axis_name, "pshuffle"), "pshuffle"))
-    sources = [operator.index(p) for p in perm]
+    (sources,) = positions_of("pshuffle", "a list of positions", "[1, 0]", [perm], perm=perm)
     if sorted(sources) != list(range(n)):
         raise ArgumentError(
             f"perm must name each of the positions 0 to {n - 1} once",
             op="pshuffle",
-            perm=sources,
+            perm=list(sources),
             where=user_line(),
+            fix="use ppermute for a pattern in which some send to nobody",
         )
     return ppermute(x, axis_name, [(source, k) for k, source in enumerate(sources)])
 

@@ -19,7 +19,6 @@ p // size, so that the op becomes a movement of lanes and the same op over the o
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -45,6 +44,7 @@ from plait.ops.axis_names import (
     is_even,
     members,
     names_of,
+    positions_of,
     quoted,
     sizes_of,
     user_line,
@@ -731,8 +731,9 @@ def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
     return tree.map(lambda x: ppermute_p.bind(x, **params), x)
 
 
-def _pairs(perm: Any, n: int, names: Sequence[Any], op: str) -> list[tuple[int, int]]:
-    pairs = [(operator.index(s), operator.index(d)) for s, d in perm]
+def _pairs(perm: Any, n: int, names: Sequence[Any], op: str) -> Groups:
+    form, example = "a list of pairs (source, destination)", "[(0, 1), (1, 0)]"
+    pairs = positions_of(op, form, example, perm, 2, perm=perm)
     for k, role in enumerate(("source", "destination")):
         seen: set[int] = set()
         for pair in pairs:
@@ -741,14 +742,15 @@ def _pairs(perm: Any, n: int, names: Sequence[Any], op: str) -> list[tuple[int, 
                     f"{role} {pair[k]} is no position of {quoted(names)}, whose "
                     f"positions are 0 to {n - 1}",
                     op=op,
-                    perm=pairs,
+                    perm=list(pairs),
                     where=user_line(),
+                    fix=f"count positions modulo {n} if they are to go around",
                 )
             if pair[k] in seen:
                 raise ArgumentError(
                     f"{pair[k]} is the {role} of two pairs",
                     op=op,
-                    perm=pairs,
+                    perm=list(pairs),
                     where=user_line(),
                     fix="name each source and each destination once; all_gather sends to everybody",
                 )

@@ -56,6 +56,19 @@ CASES: dict[str, Any] = {
     "ppermute: a negative target": lambda: under(lambda x: lax.ppermute(x, "i", [(0, -1)])),
     "ppermute: two go to one": lambda: under(lambda x: lax.ppermute(x, "i", [(0, 1), (2, 1)])),
     "ppermute: one goes twice": lambda: under(lambda x: lax.ppermute(x, "i", [(0, 1), (0, 2)])),
+    "ppermute: no pairs": lambda: under(lambda x: lax.ppermute(x, "i", [0, 1])),
+    "ppermute: triples": lambda: under(lambda x: lax.ppermute(x, "i", [(0, 1, 2)])),
+    "ppermute: no list": lambda: under(lambda x: lax.ppermute(x, "i", None)),
+    "ppermute: a traced source": lambda: under(lambda x: lax.ppermute(x, "i", [(x, 0)])),
+    "psum: groups that are no lists": lambda: under(
+        lambda x: lax.psum(x, "i", axis_index_groups=[0, 1, 2, 3])
+    ),
+    "all_gather: groups of floats": lambda: under(
+        lambda x: lax.all_gather(x, "i", axis_index_groups=[[0.0, 1.0], [2.0, 3.0]])
+    ),
+    "psum: a list of lists of names": lambda: under(lambda x: lax.psum(x, [["i"]])),
+    "axis_size: a traced value for the name": lambda: under(lambda x: lax.axis_size(x)),
+    "pshuffle: no list": lambda: under(lambda x: lax.pshuffle(x, "i", 3)),
     "pshuffle: no permutation": lambda: under(lambda x: lax.pshuffle(x, "i", [0, 1, 2, 2])),
     "pshuffle: too short": lambda: under(lambda x: lax.pshuffle(x, "i", [1, 0])),
     "pswapaxes: a size that does not fit": lambda: under(lambda x: lax.pswapaxes(x[:3], "i", 0)),
