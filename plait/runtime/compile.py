@@ -428,7 +428,7 @@ def _prepare_whole(
         raise PlaitRuntimeError(
             "the rows of these processes do not make up one grid of devices",
             op=program.name,
-            fix="give every process the same number of devices (PLAIT_NUM_CPU_DEVICES)",
+            fix="let all maps in the function use the devices of all processes",
         )
     shares = [share for _, share in whole.enters]
     made = _prepare_partitioned(

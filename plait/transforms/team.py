@@ -86,6 +86,8 @@ class Team:
         here one device of each process computes all of its rows. The others are where they are
         shown.
         """
+        if not self.is_even:
+            return tuple(d for run in self.runs for d in run)
         fused = self.own[0].platform == "cpu" and state.pmap_form != "gang"
-        each = 1 if fused and self.is_even else self.own_rows(every)
+        each = 1 if fused else self.own_rows(every)
         return tuple(d for run in self.runs for d in run[:each])

@@ -21,25 +21,29 @@ def free_port() -> int:
 
 
 def start(
-    arguments: list[str], processes: int, devices: int, **env: str
+    arguments: list[str], processes: int, devices: int | tuple[int, ...], **env: str
 ) -> list[subprocess.Popen[str]]:
-    """Processes that are told their places, each with some CPU devices."""
+    """Processes that are told their places, each with so many CPU devices."""
+    each = devices if isinstance(devices, tuple) else (devices,) * processes
     place = {
         "PYTHONPATH": str(ROOT),
         "PLAIT_COORDINATOR_ADDRESS": f"127.0.0.1:{free_port()}",
         "PLAIT_NUM_PROCESSES": str(processes),
-        "PLAIT_NUM_CPU_DEVICES": str(devices),
     }
+    places = [
+        {**place, "PLAIT_PROCESS_ID": str(k), "PLAIT_NUM_CPU_DEVICES": str(n)}
+        for k, n in enumerate(each)
+    ]
     return [
         subprocess.Popen(
             [sys.executable, *arguments],
-            env={**os.environ, **place, "PLAIT_PROCESS_ID": str(index), **env},
+            env={**os.environ, **place, **env},
             cwd=ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
-        for index in range(processes)
+        for place in places
     ]
 
 
@@ -58,7 +62,9 @@ def outputs(running: list[subprocess.Popen[str]]) -> list[tuple[int, str, str]]:
     return found
 
 
-def run(arguments: list[str], processes: int, devices: int, **env: str) -> list[str]:
+def run(
+    arguments: list[str], processes: int, devices: int | tuple[int, ...], **env: str
+) -> list[str]:
     """What each process prints; all have to succeed."""
     done = outputs(start(arguments, processes, devices, **env))
     assert all(status == 0 for status, _, _ in done), "\n".join(

@@ -17,7 +17,7 @@ class Team(NamedTuple):
     """Processes, devices of each, the form of maps, the number of rows, and what they compute."""
 
     processes: int
-    devices: int
+    devices: int | tuple[int, ...]
     form: str
     rows: int
     cases: tuple[str, ...]
@@ -29,7 +29,8 @@ LANES = Team(
     2, 2, "gang", 8, ("exchanges", "axes", "whole_arguments_and_results", "derivatives_outside")
 )
 MANY = Team(4, 1, "auto", 4, ("exchanges", "groups", "whole_arguments_and_results"))
-TEAMS = {"one": ONE, "lanes": LANES, "many": MANY}
+UNEVEN = Team(2, (1, 3), "auto", 8, (*LANES.cases, "groups", "reductions"))
+TEAMS = {"one": ONE, "lanes": LANES, "many": MANY, "uneven": UNEVEN}
 
 
 @pytest.fixture(scope="module")
