@@ -400,13 +400,33 @@ def test_explain_counts_rounds_and_says_what_is_stored_once():
     assert "2 lanes on each of 8 devices" in str(page)
 
 
+@pytest.mark.parametrize("form", ["fused", "gang"])
+def test_explain_nested_maps(form):
+    def nest(f, *names):
+        for name in names:
+            f = jax.pmap(f, axis_name=name)
+        return f
+
+    with override(pmap_form=form):
+        page = debug.explain(nest(lambda x: lax.psum(x, "b"), "b", "a"))(jnp.ones((2, 12)))
+        assert [row[1] for row in rows_of(page, "How it runs")[1:]] == [
+            "'a' of size 2: 1 lane on each of 2 devices",
+            "'b' of size 12: 3 lanes on each of 4 devices, inside 'a'",
+        ]
+        assert rows_of(page, "Arguments")[0][2] == "float32[1,3]"
+        assert rows_of(page, "Results")[0][2] == "float32[1,3]"
+        page = debug.explain(nest(lambda x: lax.psum(x, ("a", "b")), "b", "a"))(jnp.ones((8, 3)))
+        assert "'b' of size 3: 3 lanes on one device, inside 'a'" in str(page)
+        assert rows_of(page, "Arguments")[0][2] == "float32[1,3]"
+
+
 def test_explain_donation_and_plain_functions():
     page = debug.explain(jax.jit(lambda a, b: a + b.sum(), donate_argnums=(0, 1)))(
         jnp.ones(3), jnp.ones(5)
     )
     a, b = rows_of(page, "Arguments")
     assert a[3] == "donated: its memory becomes a result's"
-    assert b[3] == "donated in vain: no result has its shape and dtype"
+    assert b[3] == "donated in vain: no result takes its memory"
     assert "of these in the memory of arguments" in str(page)
 
     def f(a):

@@ -10,6 +10,7 @@ import contextlib
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from types import CodeType, TracebackType
 from typing import Any
@@ -100,6 +101,14 @@ def user_source() -> Source | None:
             return Source(frame.f_code, frame.f_lasti, _scope.prefix)
         frame = frame.f_back
     return None
+
+
+def warn(text: str, category: type[Warning] = UserWarning) -> None:
+    """Warn of something at the user's line, as `user_source` finds it."""
+    level, frame = 2, sys._getframe(1)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)
 
 
 def raised_at(traceback: TracebackType | None) -> Source | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, NamedTuple
 
 from plait.core import tree
@@ -13,10 +14,12 @@ from plait.core.source import function_source
 from plait.core.types import ArrayType, type_of
 from plait.debug.report import Report, Row, Section, number_words, size_words
 from plait.interpreters.simplify import simplify
-from plait.regions.spmd import fuse, pmap_p
+from plait.regions import gang
+from plait.regions.spmd import pmap_p
+from plait.runtime import across
 from plait.runtime.array import Array, as_array
 from plait.runtime.compile import Compiled
-from plait.runtime.partition import choose_grid, lay_out
+from plait.runtime.partition import lay_out_spread
 from plait.runtime.placement import OnDevice, Placement, Shown, placement_of
 from plait.transforms.arguments import check_callable
 from plait.transforms.calls import JitFunction
@@ -74,6 +77,15 @@ class _Page:
         self.captured = len(self.program.inputs) - len(self.leaves)
         self.devices = self.compiled.executable.devices
         self.maps = list(_find(self.program, lambda eqn: eqn.op is pmap_p))
+        self.is_fused = len(self.devices) == 1
+        # Several processes compute one program, of which each has its part.
+        self.whole = self.program
+        if across.crosses(self.program):
+            self.whole = across.whole(self.program).program
+        captured = [as_array(x).placement for x in self.lowered._traced.captured]
+        placements = [x.placement if type(x) is Array else None for x in self.leaves]
+        # In the fused form this is how arguments and results are shown.
+        self.layout = lay_out_spread(simplify(self.whole), [*captured, *placements])
 
     def report(self) -> Report:
         kind = self.function.kind
@@ -96,15 +108,16 @@ class _Page:
         names = [f"{d.platform}:{d.id}" for d in self.devices]
         forms = {m.params["form"] for m in self.maps}
         if len(names) > 1:
-            gang = "gang: " if "gang" in forms else ""
-            text = f"{gang}one partitioned program on {len(names)} devices, {_shortened(names)}"
+            form = "gang: " if "gang" in forms else ""
+            text = f"{form}one partitioned program on {len(names)} devices, {_shortened(names)}"
         elif forms:
             text = f"fused: the lanes of all devices in one program on {names[0]}"
         else:
             text = f"one program on {names[0]}"
         yield "form", text
-        for eqn in self.maps:
-            yield "map", _map_words(eqn)
+        mesh = gang.free_mesh(self.layout[0].shape) if self.layout else ()
+        for words in _map_words(self.whole, mesh, ""):
+            yield "map", words
         count = sum(1 for _ in _find(self.program, lambda eqn: "callback" in eqn.op.name))
         if count:
             yield "callbacks", f"{count}, into Python"
@@ -124,7 +137,7 @@ class _Page:
             if k in used:
                 notes.append("donated: its memory becomes a result's")
             elif k in wanted:
-                notes.append("donated in vain: no result has its shape and dtype")
+                notes.append("donated in vain: no result takes its memory")
             rows.append((name, str(type_of(self.leaves[k])), part[0], "; ".join(notes)))
         return rows
 
@@ -132,36 +145,26 @@ class _Page:
         """For each argument (its part on each device, words on that)."""
         types = [type_of(x) for x in self.leaves]
         placements = [x.placement if type(x) is Array else None for x in self.leaves]
-        if len(self.devices) > 1:
-            return self._partitioned(types, placements)
-        if not isinstance(self.function, PmapFunction):
+        axes: Iterable[int | None] = repeat(None)
+        if isinstance(self.function, PmapFunction):
+            axes = self.function._in_axes(self.call, *self.call.dynamic)
+        elif self.is_fused:
             return [_held(t, p) for t, p in zip(types, placements, strict=True)]
-        args, kwargs = self.call.dynamic
-        axes = self.function._in_axes(self.call, args, kwargs)
+        # All rows, of which this process may have some.
+        every = [v.type for v in self.whole.inputs[self.captured :]]
+        inputs = self.layout[1][self.captured :] if self.layout else repeat(None)
         parts = []
-        for t, p, axis in zip(types, placements, axes, strict=True):
-            if axis is None:
-                parts.append((str(t), "one copy for all lanes"))
-                continue
-            shape = list(t.shape)
-            shape[axis] //= min(shape[axis], len(self.function.devices()))
-            words = f"mapped along axis {axis}"
-            if isinstance(p, Shown) and axis in p.once:
+        for t, p, axis, sharding in zip(every, placements, axes, inputs, strict=False):
+            part = t if sharding is None else t.with_shape(sharding.shard_shape(t.shape))
+            if axis is not None:
+                words = f"mapped along axis {axis}"
+            elif part is not t:
+                words = "split"
+            else:
+                words = "one copy for all lanes" if self.is_fused else "a copy on each device"
+            if axis is not None and isinstance(p, Shown) and axis in p.once:
                 words += "; equal in all lanes, stored once"
-            parts.append((str(t.with_shape(shape)), words))
-        return parts
-
-    def _partitioned(
-        self, types: Sequence[ArrayType], placements: Sequence[Placement | None]
-    ) -> list[tuple[str, str]]:
-        captured = [as_array(x).placement for x in self.lowered._traced.captured]
-        grid = choose_grid(self.program, placements)
-        assert grid is not None
-        inputs, _ = lay_out(simplify(fuse(self.program)), [*captured, *placements], grid)
-        parts = []
-        for t, sharding in zip(types, inputs[self.captured :], strict=True):
-            part = t.with_shape(sharding.shard_shape(t.shape))
-            parts.append((str(part), "a copy on each device" if part is t else "split"))
+            parts.append((str(part), words))
         return parts
 
     def results(self) -> list[Row]:
@@ -227,14 +230,23 @@ def _held(type: ArrayType, placement: Placement | None) -> tuple[str, str]:
     return str(part), words
 
 
-def _map_words(eqn: Equation) -> str:
-    params = eqn.params
-    size, count = params["axis_size"], len(params["devices"])
-    used = min(size, count)
-    lanes = size // used
-    word = "lane" if lanes == 1 else "lanes"
-    name = _axis_word(params["axis_name"])
-    return f"{name} of size {size}: {lanes} {word} on each of {used} devices"
+def _map_words(program: Program, mesh: Sequence[tuple[Any, int]], inside: str) -> Iterator[str]:
+    """For each map in a Program how its rows are shared among the devices of the mesh."""
+    for eqn in program.equations:
+        below, words = mesh, inside
+        if eqn.op is pmap_p:
+            name, size = eqn.params["axis_name"], eqn.params["axis_size"]
+            plan = gang.place_rows(mesh, size)
+            below = [
+                (name, extent) if k in plan.positions else (free, extent)
+                for k, (free, extent) in enumerate(mesh)
+            ]
+            lanes = f"{plan.lanes} {'lane' if plan.lanes == 1 else 'lanes'}"
+            devices = f"on each of {plan.size} devices" if plan.size > 1 else "on one device"
+            yield f"{_axis_word(name)} of size {size}: {lanes} {devices}{inside}"
+            words = f", inside {_axis_word(name)}"
+        for inner in sub_programs(eqn.params):
+            yield from _map_words(inner, below, words)
 
 
 def _axis_word(name: Any) -> str:

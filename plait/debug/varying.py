@@ -50,7 +50,12 @@ def show_variance(
         program = f.trace_for(*args, **kwargs).program
         sections = [_of_map(eqn) for eqn in _maps(program)]
         if not sections:
-            raise ArgumentError("there is no pmap inside", op="debug.show_variance", function=f)
+            raise ArgumentError(
+                "there is no pmap inside",
+                op="debug.show_variance",
+                function=f,
+                fix="give the function that is mapped, with its axis_name and in_axes",
+            )
         return Report(f"variance in {program.name} ({function_source(f.fun)})", sections)
     if not isinstance(f, PmapFunction):
         f = pmap(f, axis_name, in_axes=in_axes, axis_size=axis_size)

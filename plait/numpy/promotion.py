@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import operator
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -21,6 +20,7 @@ from plait.core.context import context
 from plait.core.dtypes import BOOL, FLOAT, INEXACT, INTEGER
 from plait.core.interpreter import Tracer
 from plait.core.primitive import Primitive
+from plait.core.source import warn
 from plait.core.stage import Stager
 from plait.core.types import ArrayType, scalar_type, type_of
 from plait.errors import (
@@ -323,7 +323,7 @@ def promote(
         plan = _plan(op, types, kind)
         _plans[key] = plan
     if plan.warning is not None:
-        warnings.warn(plan.warning, stacklevel=4)
+        warn(plan.warning)
     dtype = plan.dtype
     out = []
     for x, (convert, dims) in zip(xs, plan.steps, strict=True):
@@ -406,7 +406,7 @@ def broadcast_together(op: str, *xs: Any) -> list[Any]:
     values = [value(op, x, i) for i, x in enumerate(xs)]
     shape, warning = _common_shape(op, [x.shape for x in values])
     if warning is not None:
-        warnings.warn(warning, stacklevel=3)
+        warn(warning)
     return [
         x if x.shape == shape else broadcast_in_dim(x, shape, _aligned(x.ndim, len(shape)))
         for x in values

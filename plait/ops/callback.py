@@ -13,7 +13,6 @@ the order of the program: within one device each takes a value that the one befo
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -24,7 +23,7 @@ from plait.core import dtypes, tree
 from plait.core.context import bound_axis_names, outside
 from plait.core.interpreter import check_alive
 from plait.core.primitive import Primitive, register
-from plait.core.source import function_name
+from plait.core.source import function_name, warn
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, BackendError, DtypeError, ShapeError
 from plait.hlo.builder import ORDER, Value, is_free
@@ -333,10 +332,9 @@ class InspectSharding(Primitive):
 
     def lower(self, b, x, *, function):
         if b.mesh:
-            warnings.warn(
+            warn(
                 f"debug.inspect_array_sharding: XLA has not decided yet where {x.type} lies in a "
-                "program of several devices; return the value and look at its .sharding",
-                stacklevel=2,
+                "program of several devices; return the value and look at its .sharding"
             )
         elif b.devices:
             function(b.devices[0])

@@ -7,7 +7,6 @@ pmap keep tables keyed by signatures, the base interpreter one keyed by op.
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
@@ -19,6 +18,7 @@ from plait import monitoring
 from plait.config import state
 from plait.core import dtypes
 from plait.core.program import Program, Var, run_program
+from plait.core.source import warn
 from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
 from plait.errors import DonatedError, DonatedTwiceError, PlaitRuntimeError
@@ -568,24 +568,28 @@ def _aliases(
 ) -> dict[int, int]:
     """Input position -> output position whose buffer it becomes; warns of buffers without use."""
     free: dict[tuple, list[int]] = {}
+    whole: set[tuple] = set()
     for k, atom in enumerate(program.outputs):
         if type(atom) is Var:
             where = out_shardings[k] if out_shardings else None
             free.setdefault((atom.type.shape, atom.type.dtype, where), []).append(k)
-    aliases, unused = {}, []
+            whole.add((atom.type.shape, atom.type.dtype))
+    aliases: dict[int, int] = {}
+    unused: dict[str, list[str]] = {}
     for k in donated:
         type_ = program.inputs[n + k].type
         where = in_shardings[n + k] if in_shardings else None
         places = free.get((type_.shape, type_.dtype, where))
         if places:
             aliases[n + k] = places.pop(0)
-        else:
-            label = program.names[n + k] if program.names else ""
-            unused.append(f"{label or f'argument {k}'} {type_}")
-    if unused:
-        warnings.warn(
-            f"{program.name}: donated buffers could not be used, since no result has their shape "
-            f"and dtype: {', '.join(unused)}",
-            stacklevel=2,
-        )
+            continue
+        why = "no result has their shape and dtype"
+        if places is not None:
+            why = "each result of their shape and dtype has the memory of another argument"
+        elif (type_.shape, type_.dtype) in whole:
+            why = "the results of their shape and dtype lie on the devices in another way"
+        label = program.names[n + k] if program.names else ""
+        unused.setdefault(why, []).append(f"{label or f'argument {k}'} {type_}")
+    for why, which in unused.items():
+        warn(f"{program.name}: donated buffers could not be used, since {why}: {', '.join(which)}")
     return aliases

@@ -137,17 +137,24 @@ def show(program: Program, placements: Sequence[Placement | None]) -> list[Shown
     shown: list[Shown | None] = [None] * len(program.outputs)
     lone = lone_device(program, "fused")
     if lone is not None:
-        spread = _as_gang(program)
-        given = [Sharded(p.sharding) if isinstance(p, Shown) else p for p in placements]
-        grid = choose_grid(spread, given)
-        if grid is None:
-            shown = [Shown(xla.single(lone))] * len(shown)
-        else:
-            shown = [Shown(s) for s in lay_out(spread, given, grid)[1]]
+        where = lay_out_spread(program, placements)
+        shown = [Shown(s) for s in where[2]] if where else [Shown(xla.single(lone))] * len(shown)
     return [
         Shown(asked[a].params["sharding"]) if a in asked else s
         for a, s in zip(program.outputs, shown, strict=True)
     ]
+
+
+def lay_out_spread(
+    program: Program, placements: Sequence[Placement | None]
+) -> tuple[Grid, list[xla.Sharding], list[xla.Sharding]] | None:
+    """The grid of a Program whose pmaps are in the gang form, or would be, and the shardings of its
+    inputs and results there; None if one device is enough.
+    """
+    spread = _as_gang(program)
+    given = [Sharded(p.sharding) if isinstance(p, Shown) else p for p in placements]
+    grid = choose_grid(spread, given)
+    return None if grid is None else (grid, *lay_out(spread, given, grid))
 
 
 def map_axes(program: Program) -> list[frozenset[int]]:

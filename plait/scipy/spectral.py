@@ -7,7 +7,6 @@ Welch, "The use of fast Fourier transform for the estimation of power spectra" (
 from __future__ import annotations
 
 import itertools
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -15,6 +14,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.source import warn
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.promotion import (
     astype,
@@ -59,10 +59,9 @@ def _segments(
     if isinstance(window, str | tuple | float | int):
         size = 256 if size is None else size
         if length is not None and size > length:
-            warnings.warn(
+            warn(
                 f"{op}: segments of {size} points are longer than the signal, and are cut to "
-                f"{length}",
-                stacklevel=4,
+                f"{length}"
             )
             size = length
         weights: Any = window_weights(op, window, size)
@@ -246,9 +245,7 @@ def _spectra(
     half = return_onesided and x.dtype not in dtypes.COMPLEX
     half = half and cut.weights.dtype not in dtypes.COMPLEX
     if return_onesided and not half:
-        warnings.warn(
-            f"{op}: of complex numbers both sides of the spectrum are returned", stacklevel=3
-        )
+        warn(f"{op}: of complex numbers both sides of the spectrum are returned")
     trend = _trend(op, detrend)
     if boundary is not None:
         edges = [(0, 0)] * (x.ndim - 1) + [(cut.size // 2, cut.size // 2)]

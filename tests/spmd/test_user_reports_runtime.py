@@ -309,6 +309,13 @@ def test_r78_donation_that_cannot_be_used_is_told(form):
     x = fresh(np.ones((2, 3), np.float32))
     with pytest.warns(UserWarning, match=r"donated buffers could not be used.*x float32\[2,3\]"):
         jax.pmap(lambda x: x.sum(), donate_argnums=0)(x)
+    for f, args, why in (
+        (lambda x, y: x + y, (fresh(), fresh()), "has the memory of another argument"),
+        (lambda x: x > 0, (fresh(),), "no result has their shape and dtype"),
+    ):
+        with pytest.warns(UserWarning, match=why) as told:
+            jax.pmap(f, donate_argnums=tuple(range(len(args))))(*args)
+        assert [w.filename for w in told] == [__file__]  # the user's line, not one of plait's
     f = lambda x, y: x
     refused(ValueError, lambda: jax.pmap(f, donate_argnums=2), "donate_argnums", "argument 2", "2")
     refused(ValueError, lambda: jax.pmap(f, donate_argnames="z"), "donate_argnames", "'z'")
