@@ -188,7 +188,8 @@ class While(Region):
         while True:
             # How often the condition itself is computed depends on the condition, too.
             (found,) = analyse(params["cond"], [*cc, *carry], condition=test)
-            results = analyse(body, [*bc, *carry], condition=found)
+            decides = self._decides(analyse, params, cc, carry) if found else None
+            results = analyse(body, [*bc, *carry], condition=found, operand=decides)
             grown = [
                 a if same else a.union(b, found)
                 for a, b, same in zip(carry, results, constant, strict=True)
@@ -196,6 +197,15 @@ class While(Region):
             if grown == list(carry) and found == test:
                 return grown
             carry, test = grown, found
+
+    def _decides(self, analyse, params, cc, carry):
+        """The position of the operand that makes the condition vary, if one does by itself."""
+        sets = [*cc, *carry]
+        for k in range(len(sets)):
+            only = [s if j == k else frozenset() for j, s in enumerate(sets)]
+            if analyse(params["cond"], only)[0]:
+                return k if k < len(cc) else k + params["body_consts"]
+        return None
 
     def samples(self):
         scalar = ArrayType((), dtypes.int32)

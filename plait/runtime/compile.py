@@ -105,6 +105,7 @@ class Compiled:
 
         Raises: DonatedError, OutOfMemory and what a callback raised.
         """
+        given = args
         if self.donated:
             args = self.own_donated(args)
         if self.feeders is None and not all(type(x) is Array for x in args):
@@ -127,7 +128,7 @@ class Compiled:
             raise problem from problem.__cause__
         results = [Array(b, t, s) for b, (t, s) in zip(outs, self.out, strict=True)]
         if self.donated:
-            self.take(args)
+            self.take(given)
         if self.checks:
             from plait.runtime.debug import check_results
 
@@ -145,11 +146,14 @@ class Compiled:
                 own[k] = Array(xla.duplicate(x._live()), x.type, x.sig)
         return own
 
-    def take(self, args: Sequence[Array]) -> None:
-        """Mark the arguments whose buffers the call took."""
+    def take(self, args: Sequence[Any]) -> None:
+        """Mark the arguments whose buffers the call took.
+
+        Also those of which a copy was taken: the buffer lay elsewhere, or a NumPy view of it lives.
+        """
         for k in self.donated:
             arg = args[k]
-            if type(arg) is Array and type(arg.buf) is not Taken and xla.is_deleted(arg.buf):
+            if type(arg) is Array and type(arg.buf) is not Taken and not is_shared(arg):
                 arg.buf = Taken(f"the call of {self.name}, which donates it")
 
     def check_shared(self, args: Sequence[Array]) -> None:

@@ -232,7 +232,7 @@ class PmapFunction(JitFunction):
                     f"out_axes=None was asked of {label}, which differs between devices",
                     op="pmap",
                     function=function_source(self.fun),
-                    fix="combine it over the axis first (lax.pmean, lax.psum, lax.all_gather)",
+                    fix="combine it over the whole axis first (lax.pmean, lax.psum, lax.all_gather)",
                 )
             return index_in_dim(y, 0, keepdims=False)
         axis = resolve_out_axis(axis, type_of(y).ndim - mapped, "pmap")
@@ -304,7 +304,7 @@ class PmapFunction(JitFunction):
                     function=function_source(self.fun),
                     result=body.out_types[k],
                     starts_to_vary=str(found.reason(k, self.axis_name)),
-                    fix="combine it over the axis first (lax.pmean, lax.psum, lax.all_gather), or "
+                    fix="combine it over the whole axis first (lax.pmean, lax.psum, lax.all_gather), or "
                     "give it an axis in out_axes",
                 )
 

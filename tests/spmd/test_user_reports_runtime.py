@@ -305,6 +305,18 @@ def test_r78_donated_leaves_deep_in_a_tree(form):
     refused(RuntimeError, lambda: jax.pmap(f)(state, x), "state['n'][0]", "given away")
 
 
+def test_r78_a_donated_array_is_gone_wherever_it_lay(form):
+    run = jax.pmap(lambda x: x + 1, donate_argnums=0)
+    placed, elsewhere, seen = fresh(), jnp.asarray(TWO) + 0, jnp.asarray(TWO) + 0
+    view, row = np.asarray(seen), seen[0]
+    for x in (placed, elsewhere, seen):
+        same(run(x), TWO + 1)
+        assert x.is_deleted()
+        refused(RuntimeError, lambda x=x: run(x), "given away")
+    np.testing.assert_array_equal(view, TWO)  # whoever looks at its memory still may
+    np.testing.assert_array_equal(row, TWO[0])
+
+
 def test_r78_donation_that_cannot_be_used_is_told(form):
     x = fresh(np.ones((2, 3), np.float32))
     with pytest.warns(UserWarning, match=r"donated buffers could not be used.*x float32\[2,3\]"):
