@@ -69,6 +69,30 @@ def test_every_form_of_import_gives_plait():
     assert out == ["[0. 2. 4.]", "<module 'jax' of plait>", "[]"]
 
 
+def test_what_libraries_ask_of_traces_and_types():
+    out = printed(
+        """
+        import plait.as_jax
+        plait.as_jax.install()
+        import jax, numpy as np
+        from jax.interpreters import ad, xla
+
+        def f(x, y):
+            trace = jax.extend.core.find_top_trace((x,))
+            both = [isinstance(v, ad.JVPTracer) and v._trace.main is trace.main for v in (x * y, y)]
+            print(both)
+            return x * y
+
+        jax.jvp(lambda x: f(x, 3.0), (2.0,), (1.0,))
+        for table in (xla.canonicalize_dtype_handlers, jax.core.pytype_aval_mappings):
+            class Mine: pass
+            table[Mine] = table[np.ndarray]
+            print(table[Mine](np.ones(2, np.float32)))
+        """
+    )
+    assert out == ["[True, False]", "[1. 1.]", "float32[2]"]
+
+
 def test_a_name_that_plait_has_not_is_said_to_be_missing():
     out = printed(
         """

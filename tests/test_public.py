@@ -350,6 +350,8 @@ def test_zero_tangents():
     zero = custom_derivatives.zero_from_primal(X)
     assert zero.shape == (4, 2) and not zero.any()
     assert custom_derivatives.zero_from_primal(3).dtype == dtypes.float0
+    tree = custom_derivatives.zero_from_primal({"a": X, "b": (3, X[0])})
+    assert jax.tree.structure(tree) == jax.tree.structure({"a": 0, "b": (0, 0)})
     assert custom_derivatives.zero_from_primal(X, symbolic_zeros=True).aval == jax.typeof(X)
 
 

@@ -40,6 +40,11 @@ class Interpreter:
     def process(self, op: Primitive, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         raise NotImplementedError
 
+    @property
+    def main(self) -> Interpreter:
+        """Itself; where JAX had a second object, some libraries ask for it."""
+        return self
+
     def runs_in(self, other: Interpreter) -> bool:
         """Whether what this one computes goes to the other in the end."""
         parent = self.parent
@@ -60,6 +65,11 @@ class Tracer(ArrayMethods):
 
     __slots__ = ("__weakref__", "interpreter", "type")
     interpreter: Interpreter
+
+    @property
+    def _trace(self) -> Interpreter:
+        """The interpreter, under the name that libraries written for JAX use."""
+        return self.interpreter
 
     def concrete(self) -> Any:
         """The actual array behind this tracer, or None."""

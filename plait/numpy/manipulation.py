@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from plait.core.interpreter import Tracer
-from plait.core.types import ArrayType, type_of
+from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.creation import array, asarray
 from plait.numpy.promotion import (
@@ -19,6 +19,7 @@ from plait.numpy.promotion import (
     axis_in,
     broadcast_shapes,
     broadcast_together,
+    is_arraylike,
     is_traced_or_device,
     operand,
     out_is_none,
@@ -583,7 +584,7 @@ def ndim(a: Any) -> int:
     >>> jnp.ndim(5), jnp.ndim(jnp.ones((2, 3))), jnp.ndim([[1], [2]])
     (0, 2, 2)
     """
-    return _type(a).ndim
+    return len(shape(a))
 
 
 def shape(a: Any) -> tuple[int, ...]:
@@ -592,7 +593,10 @@ def shape(a: Any) -> tuple[int, ...]:
     >>> jnp.shape(5), jnp.shape(jnp.ones((2, 3))), jnp.shape([[1], [2]])
     ((), (2, 3), (2, 1))
     """
-    return _type(a).shape
+    if isinstance(a, list | tuple):
+        return type_of(asarray(a)).shape
+    # As in NumPy, what is no array has no axes: libraries ask for the shape of None.
+    return type_of(operand("shape", a)).shape if is_arraylike(a) else np.shape(a)
 
 
 def size(a: Any, axis: Any = None) -> int:
@@ -601,12 +605,10 @@ def size(a: Any, axis: Any = None) -> int:
     >>> jnp.size(jnp.ones((2, 3))), jnp.size(jnp.ones((2, 3)), axis=1)
     (6, 3)
     """
-    t = _type(a)
-    return t.size if axis is None else math.prod(t.shape[k] for k in axes_in(axis, t.ndim, "size"))
-
-
-def _type(a: Any) -> ArrayType:
-    return type_of(asarray(a) if isinstance(a, list | tuple) else operand("shape", a))
+    sizes = shape(a)
+    if axis is None:
+        return math.prod(sizes)
+    return math.prod(sizes[k] for k in axes_in(axis, len(sizes), "size"))
 
 
 def iterable(y: Any) -> bool:

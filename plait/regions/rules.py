@@ -23,6 +23,7 @@ from plait.core.program import reference
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
 from plait.core.tree import PyTreeDef, flatten, leaf_names
+from plait.core.tree import map as map_tree
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import (
     ArgumentError,
@@ -66,11 +67,15 @@ class SymbolicZero:
 
 
 def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
-    """The zero tangent of an array: zeros, or a SymbolicZero."""
-    type_ = type_of(x).tangent()
-    if symbolic_zeros:
-        return SymbolicZero(type_)
-    return float0_zeros(type_) if type_.dtype == dtypes.float0 else zeros_of(type_)
+    """The zero tangents of a tree of arrays: zeros, or SymbolicZeros."""
+
+    def zero(x: Any) -> Any:
+        type_ = type_of(x).tangent()
+        if symbolic_zeros:
+            return SymbolicZero(type_)
+        return float0_zeros(type_) if type_.dtype == dtypes.float0 else zeros_of(type_)
+
+    return map_tree(zero, x)
 
 
 def float0_zeros(type: ArrayType) -> np.ndarray:

@@ -60,6 +60,9 @@ class _Unnamed:
 
 UNNAMED = _Unnamed()
 
+# The cure for a result that may not leave a map unmapped.
+_COMBINE = "combine it over the whole axis first (lax.pmean, lax.psum, lax.all_gather)"
+
 
 class Body(NamedTuple):
     """The traced function of one row. `captured` are its first inputs; `in_axes` are those of the
@@ -232,7 +235,7 @@ class PmapFunction(JitFunction):
                     f"out_axes=None was asked of {label}, which differs between devices",
                     op="pmap",
                     function=function_source(self.fun),
-                    fix="combine it over the whole axis first (lax.pmean, lax.psum, lax.all_gather)",
+                    fix=_COMBINE,
                 )
             return index_in_dim(y, 0, keepdims=False)
         axis = resolve_out_axis(axis, type_of(y).ndim - mapped, "pmap")
@@ -304,8 +307,7 @@ class PmapFunction(JitFunction):
                     function=function_source(self.fun),
                     result=body.out_types[k],
                     starts_to_vary=str(found.reason(k, self.axis_name)),
-                    fix="combine it over the whole axis first (lax.pmean, lax.psum, lax.all_gather), or "
-                    "give it an axis in out_axes",
+                    fix=f"{_COMBINE}, or give it an axis in out_axes",
                 )
 
 

@@ -134,6 +134,11 @@ def test_repeat_with_a_fixed_length():
     assert_same(traced(counts), V[[1, 2, 2, 4, 4]])
 
 
+@pytest.mark.parametrize("a", [None, "text", object(), 3, [1, 2], [[1], [2]], (), np.ones((2, 0))])
+def test_questions_about_shapes_are_answered_as_numpy_does(a):
+    assert (jnp.shape(a), jnp.ndim(a), jnp.size(a)) == (np.shape(a), np.ndim(a), np.size(a))
+
+
 def test_roll_by_a_traced_shift():
     for shift in (-7, 0, 3):
         assert_same(plait.jit(lambda s: jnp.roll(V, s))(shift), np.roll(V, shift))
