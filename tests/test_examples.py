@@ -16,12 +16,13 @@ EXAMPLES = Path(__file__).parent.parent / "examples"
 DEVICES = [1, 2, 4, 8]
 
 
-def run(name, devices, *arguments, cwd=None, form="auto"):
+def run(name, devices, *arguments, cwd=None, form="auto", quick=False):
     environment = {
         **os.environ,
         "PLAIT_PLATFORMS": "cpu",
         "PLAIT_NUM_CPU_DEVICES": str(devices),
         "PLAIT_PMAP_FORM": form,
+        "PLAIT_DISABLE_MOST_OPTIMIZATIONS": str(int(quick)),
         "PYTHONPATH": os.pathsep.join([str(EXAMPLES.parent), os.environ.get("PYTHONPATH", "")]),
     }
     command = [sys.executable, "-W", "error", str(EXAMPLES / name), *arguments]
@@ -58,7 +59,7 @@ def test_nested_maps(devices):
 @pytest.mark.parametrize("devices", [2, 8])
 @pytest.mark.parametrize("name", ["elementwise_pmap", "linear_regression", "nested_maps"])
 def test_each_device_runs_its_own_part(name, devices):
-    run(f"{name}.py", devices, form="gang")
+    run(f"{name}.py", devices, form="gang", quick=True)
 
 
 @pytest.mark.parametrize("processes", [1, 2])
