@@ -29,6 +29,7 @@ PUBLIC = (
     "plait.experimental.multihost_utils",
     "plait.experimental.pjit",
     "plait.experimental.shard_map",
+    "plait.experimental.sparse",
     "plait.flatten_util",
     "plait.image",
     "plait.lax",

@@ -80,6 +80,15 @@ class Equation:
         return f"Equation({self.op.name})"
 
 
+class _Params(dict):
+    """An equation's parameters, where the Program of a call is also found by JAX's names."""
+
+    def __missing__(self, name: str) -> Any:
+        if name in ("jaxpr", "call_jaxpr") and "program" in self:
+            return self["program"]
+        raise KeyError(name)
+
+
 class Program:
     """A function of arrays as a list of equations; compares by identity and never changes.
 
@@ -125,7 +134,18 @@ class Program:
     def out_types(self) -> tuple[ArrayType, ...]:
         return tuple(v.type for v in self.outputs)
 
-    eqns = property(lambda self: self.equations)
+    @property
+    def eqns(self) -> list[Equation]:
+        """The equations, for interpreters written for JAX."""
+        return [
+            Equation(e.op, e.inputs, _Params(e.params), e.outputs, e.source) for e in self.equations
+        ]
+
+    @property
+    def jaxpr(self) -> Program:
+        """Itself: JAX distinguishes programs that hold their constants."""
+        return self
+
     constvars = property(lambda self: list(self.inputs[: self.captured]))
     invars = property(lambda self: list(self.inputs[self.captured :]))
     outvars = property(lambda self: list(self.outputs))

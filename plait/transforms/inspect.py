@@ -195,7 +195,7 @@ class ClosedProgram:
 
     @property
     def eqns(self) -> list[Any]:
-        return self.program.equations
+        return self.program.eqns
 
     @property
     def in_avals(self) -> list[ArrayType]:

@@ -134,7 +134,9 @@ def test_what_is_derived_is_made_once():
         assert program.derived("key", lambda: made.append(1) or "value") == "value"
     assert made == [1]
     assert program.in_types == (F32,) and program.out_types == (SCALAR,)
-    assert program.eqns is program.equations
+    assert program.jaxpr is program and [e.op for e in program.eqns] == [
+        e.op for e in program.equations
+    ]
 
 
 def test_sub_programs():

@@ -9,6 +9,7 @@ from plait.core.primitive import Primitive, registry
 # What JAX calls otherwise.
 _OTHER = {
     "call_p": "jit",
+    "closed_call_p": "jit",
     "pjit_p": "jit",
     "remat_p": "checkpoint",
     "custom_jvp_call_p": "custom_jvp_call",
