@@ -127,7 +127,15 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     zero = number_like(rest, 0)
     quotient = where(compare.eq(quotient, zero), arithmetic.mul.bind(ratio, zero), quotient)
     quotient = where(compare.is_finite(ratio), quotient, ratio)
-    return quotient, where(lower, arithmetic.add.bind(rest, y), rest)
+    return quotient, _signed_rest(rest, y, lower)
+
+
+def _signed_rest(rest: Any, y: Any, lower: Any) -> Any:
+    """The rest of a division towards zero as that of a floor, with the sign of the divisor."""
+    signed = where(lower, arithmetic.add.bind(rest, y), rest)
+    if type_of(rest).dtype in INTEGER:
+        return signed
+    return functions.zero_signed(signed, y)
 
 
 @at_once(operands=2)
@@ -143,7 +151,7 @@ def remainder(x: Any, y: Any, /) -> Any:
     rest = arithmetic.rem.bind(x, y)
     if dtype in UINT:
         return rest
-    return where(_floor_is_lower(rest, y), arithmetic.add.bind(rest, y), rest)
+    return _signed_rest(rest, y, _floor_is_lower(rest, y))
 
 
 mod = remainder

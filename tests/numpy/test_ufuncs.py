@@ -7,6 +7,7 @@ import operator
 import numpy as np
 import pytest
 
+import plait as jax
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError, ShapeError
@@ -308,6 +309,15 @@ def test_quotients_at_infinities_and_the_signs_of_zeros(x64):
         np.testing.assert_array_equal(got, want)
         real = ~np.isnan(want)
         np.testing.assert_array_equal(np.signbit(got)[real], np.signbit(want)[real])
+    rests = np.r_[x, 6.0, -6.0, 6.0, -6.0], np.r_[y, 3.0, 3.0, -3.0, -3.0]
+    with np.errstate(all="ignore"):
+        want = np.remainder(*rests)
+    for got in (jnp.remainder(*rests), jnp.divmod(*rests)[1]):
+        np.testing.assert_array_equal(got, want)
+        real = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got)[real], np.signbit(want)[real])
+    slopes = jax.vmap(jax.grad(jnp.remainder, (0, 1)))(*(r[-4:] for r in rests))
+    assert np.array(slopes).tolist() == [[1, 1, 1, 1], [-2, 2, 2, -2]]
 
 
 def test_the_sign_of_zero_is_zero():
