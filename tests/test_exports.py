@@ -52,6 +52,7 @@ PUBLIC = (
     "plait.scipy.optimize",
     "plait.scipy.signal",
     "plait.scipy.sparse.linalg",
+    "plait.scipy.spatial.transform",
     "plait.scipy.special",
     "plait.scipy.stats",
     "plait.sharding",

@@ -117,7 +117,12 @@ def log10(x: Any, /) -> Any:
     x = to_inexact("log10", x)
     if not _is_wide(x):
         return _narrow(log10, x)
-    return multiply(functions.log.bind(x), 1 / math.log(10))
+    y, factor = functions.log.bind(x), 1 / math.log(10)
+    if type_of(x).dtype not in COMPLEX:
+        return multiply(y, factor)
+    # A product of complex numbers would be NaN at infinities.
+    parts = (multiply(part.bind(y), factor) for part in (functions.real, functions.imag))
+    return functions.complex(*parts)
 
 
 def _is_wide(x: Any) -> bool:

@@ -43,6 +43,24 @@ def with_edges(
     return b.op("complex", (re.value, im.value), y.type)
 
 
+def log2(b: Builder, x: Value) -> Value:
+    """The logarithm to base 2: a product of complex numbers would be NaN at infinities."""
+
+    def edges(m: HloMath, x: Parts, y: Parts) -> Parts:
+        y = log(m, x, y)
+        return Parts(y.re * (1 / math.log(2)), y.im * (1 / math.log(2)))
+
+    return with_edges(b, x, b.unary("log", x), edges)
+
+
+def magnitude(b: Builder, x: Value) -> Value:
+    """The absolute value, infinite beside a NaN too."""
+    m, kind = HloMath(b), ArrayType(x.shape, dtypes.real_of(x.dtype))
+    re, im = (m.term(b.op(part, (x,), kind)) for part in ("real", "imag"))
+    y = m.term(b.unary("abs", x, kind.dtype))
+    return m.where(_infinite(re) | _infinite(im), _INF, y).value
+
+
 def _nan(x: Term) -> Term:
     return x != x
 
@@ -54,6 +72,11 @@ def _infinite(x: Term) -> Term:
 def _unbounded(x: Term) -> Term:
     """Infinite or NaN."""
     return ~(abs(x) < _INF)
+
+
+def _lost(x: Term, other: Term) -> Term:
+    """x finite and not 0, beside a NaN: of large x XLA's formulas leave the NaN out."""
+    return _nan(other) & (abs(x) < _INF) & (x != 0.0)
 
 
 def _but(m: HloMath, y: Parts, where: Term, re: Any, im: Any) -> Parts:
@@ -99,11 +122,13 @@ def tanh(m: HloMath, x: Parts, y: Parts) -> Parts:
 
 def acosh(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = Parts(y.re, _with_sign(y.im, x.im))
+    y = _but(m, y, _lost(x.re, x.im), _NAN, _NAN)
     return _but(m, y, (x.re == 0.0) & _nan(x.im), _NAN, math.pi / 2)
 
 
 def asinh(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = Parts(_with_sign(y.re, x.re), _with_sign(y.im, x.im))
+    y = _but(m, y, _lost(x.im, x.re), _NAN, _NAN)
     return _but(m, y, _nan(x.re) & (x.im == 0.0), _NAN, x.im)
 
 
@@ -127,6 +152,7 @@ def rsqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
 
 def acos(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = Parts(y.re, _with_sign(y.im, -x.im))
+    y = _but(m, y, _lost(x.re, x.im), _NAN, _NAN)
     return _but(m, y, (x.re == 0.0) & _nan(x.im), math.pi / 2, _NAN)
 
 
@@ -149,9 +175,16 @@ tan, asin, atan = map(_turned, (tanh, asinh, atanh))
 def sin(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = _turned(sinh)(m, x, y)
     # Here XLA's product of sin(0) and infinity is lost, as that of cosine below.
-    return _but(m, y, (x.re == 0.0) & _unbounded(x.im), x.re, x.im)
+    zero = x.re == 0.0
+    return Parts(m.where(zero, x.re, y.re), m.where(zero & _unbounded(x.im), x.im, y.im))
 
 
 def cos(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = cosh(m, Parts(-x.im, x.re), y)
-    return _but(m, y, (x.re == 0.0) & _unbounded(x.im), abs(x.im), 0.0)
+    y = _but(m, y, (x.re == 0.0) & _unbounded(x.im), abs(x.im), 0.0)
+    return Parts(
+        y.re,
+        m.where(
+            x.re == 0.0, -_with_sign(x.re, x.im) * _with_sign(m.full_like(x.re, 1.0), x.re), y.im
+        ),
+    )

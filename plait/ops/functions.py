@@ -114,6 +114,8 @@ log = unary(
 
 
 def _lower_log2(b: Any, x: Any) -> Any:
+    if x.dtype in COMPLEX:
+        return complex_edges.log2(b, x)
     return b.mul(b.unary("log", x), b.full_like(x, 1.0 / math.log(2.0)))
 
 
@@ -677,6 +679,10 @@ def _abs_jvp(y: Any, x: Any, t: Any) -> Any:
     return real(mul(t, direction))
 
 
+def _lower_abs(b: Any, x: Any) -> Any:
+    return complex_edges.magnitude(b, x) if x.dtype in COMPLEX else b.unary("abs", x)
+
+
 abs = unary(
     "abs",
     doc="""The absolute value; of complex numbers the distance from 0. The smallest integer is kept:
@@ -685,7 +691,7 @@ abs = unary(
     example=("print(lax.abs(jnp.array([-1.5, 2.0])), lax.abs(3 + 4j))", "[1.5 2. ] 5.0"),
     accepts=INT | INEXACT,
     numpy=np.abs,
-    hlo=lambda b, x: b.unary("abs", x, dtypes.real_of(x.dtype)),
+    hlo=_lower_abs,
     result=_real_dtype,
     jvp=_abs_jvp,
     samples=[sample.real(2, 3), integers(5), complex_(3)],

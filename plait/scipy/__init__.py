@@ -18,6 +18,7 @@ if _TYPE_CHECKING:
         optimize,
         signal,
         sparse,
+        spatial,
         special,
         stats,
     )
@@ -33,6 +34,7 @@ _MODULES = frozenset(
         "optimize",
         "signal",
         "sparse",
+        "spatial",
         "special",
         "stats",
     )

@@ -1,0 +1,5 @@
+"""`plait.scipy.spatial`: geometry."""
+
+from plait.scipy.spatial import transform
+
+__all__ = ["transform"]
