@@ -86,6 +86,7 @@ from plait.transforms.vmap import vmap
 if _TYPE_CHECKING:
     from plait import (
         ad_checkpoint,
+        custom_batching,
         custom_derivatives,
         debug,
         distributed,
@@ -116,6 +117,7 @@ __version_info__ = (0, 1, 0)
 _LAZY = frozenset(
     (
         "ad_checkpoint",
+        "custom_batching",
         "custom_derivatives",
         "debug",
         "distributed",

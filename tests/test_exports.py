@@ -14,6 +14,7 @@ PUBLIC = (
     "plait",
     "plait.ad_checkpoint",
     "plait.core",
+    "plait.custom_batching",
     "plait.custom_derivatives",
     "plait.debug",
     "plait.distributed",
