@@ -2,7 +2,8 @@
 
 Names and signatures are those of JAX's `jax.scipy.special`. The functions work element by element
 and broadcast; integers become floats, other dtypes stay. On CPUs and GPUs they are computed in
-float64 and rounded once. Complex numbers raise DtypeError.
+float64 and rounded once. Complex numbers raise DtypeError, but where said otherwise; of these the
+values are computed in their own precision (complex_functions.py).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.core.dtypes import FLOAT, INTEGER
+from plait.core.dtypes import COMPLEX, FLOAT, INTEGER
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError
 from plait.nn.functions import log_softmax as _log_softmax
@@ -25,10 +26,16 @@ from plait.numpy.promotion import INEXACT_KIND, operand, promote, static_int
 from plait.ops import bessel, entropy, factorials, hypergeometric, incomplete, integrals, normal
 from plait.ops import special as ops
 from plait.ops.functions import logistic
+from plait.scipy import complex_functions
+from plait.scipy.complex_functions import sph_harm_y, wofz
 
 
 def _apply(op: Any, name: str, *xs: Any) -> Any:
     return op.bind(*promote(name, xs, INEXACT_KIND, together=False))
+
+
+def _is_complex(op: str, x: Any) -> bool:
+    return type_of(operand(op, x)).dtype in COMPLEX
 
 
 def _float(op: str, x: Any) -> Any:
@@ -43,12 +50,14 @@ def _float(op: str, x: Any) -> Any:
 
 
 def gamma(x: Any) -> Any:
-    """Γ(x); infinite at 0, NaN at -1, -2, ...
+    """Γ(x); infinite at 0, NaN at -1, -2, ... and for complex x at 0 too.
 
     >>> import plait.scipy.special
     >>> plait.scipy.special.gamma(5.0)
     Array(24., dtype=float32, weak_type=True)
     """
+    if _is_complex("gamma", x):
+        return complex_functions.gamma(x)
     return _apply(factorials.gamma, "gamma", x)
 
 
@@ -58,7 +67,14 @@ def gammaln(x: Any) -> Any:
 
 
 def loggamma(x: Any) -> Any:
-    """log Γ(x) for x > 0; NaN elsewhere."""
+    """log Γ(x) for x > 0, NaN elsewhere; of complex x without a jump but at the negative axis.
+
+    >>> import plait.scipy.special
+    >>> plait.scipy.special.loggamma(-0.5 + 0j).round(3)
+    Array(1.266-3.142j, dtype=complex64, weak_type=True)
+    """
+    if _is_complex("loggamma", x):
+        return complex_functions.log_gamma(x)
     (x,) = promote("loggamma", (x,), INEXACT_KIND)
     return jnp.where(x > 0, ops.lgamma.bind(x), jnp.nan)
 
@@ -254,12 +270,14 @@ def kl_div(p: Any, q: Any) -> Any:
 
 
 def logit(x: Any) -> Any:
-    """log(x / (1 - x))."""
+    """log(x / (1 - x)), also of complex numbers."""
+    if _is_complex("logit", x):
+        return jnp.log(x / (1 - x))
     return _apply(entropy.logit, "logit", x)
 
 
 def expit(x: Any) -> Any:
-    """1 / (1 + exp(-x))."""
+    """1 / (1 + exp(-x)), also of complex numbers."""
     return _apply(logistic, "expit", x)
 
 
@@ -414,6 +432,8 @@ __all__ = [
     "sici",
     "softmax",
     "spence",
+    "sph_harm_y",
+    "wofz",
     "xlog1py",
     "xlogy",
     "zeta",
