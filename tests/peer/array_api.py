@@ -1,4 +1,4 @@
-"""Runs the array API's public test suite against plait.numpy: docs/array_api.md says what comes out.
+"""Runs the array API's public test suite against plait.numpy; docs/array_api.md has its results.
 
     python -m tests.peer.array_api CHECKOUT [OPTIONS OF PYTEST]
 
