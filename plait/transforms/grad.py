@@ -639,12 +639,13 @@ class _Jacobian(_OfArguments):
                         blocks[i][j] = reshape(got, (*o.shape, *t.shape))
         for i, o in enumerate(out_types):
             for j, t in enumerate(types):
-                if blocks[i][j] is None:
-                    shape = (*o.shape, *t.shape)
-                    zero = zeros_of(ArrayType(shape, t.dtype))
-                    if t.dtype not in dtypes.INEXACT:
-                        zero = np.zeros(shape, dtypes.float0)
-                    blocks[i][j] = zero if zero.dtype == dtypes.float0 else _value(zero)
+                block, shape = blocks[i][j], (*o.shape, *t.shape)
+                if block is None and t.dtype not in dtypes.INEXACT:
+                    blocks[i][j] = np.zeros(shape, dtypes.float0)
+                    continue
+                block = zeros_of(ArrayType(shape, t.dtype)) if block is None else block
+                weak = o.weak_type and t.weak_type
+                blocks[i][j] = _like(block, ArrayType(shape, t.dtype, weak))
         return blocks
 
 

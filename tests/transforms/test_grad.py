@@ -56,6 +56,11 @@ def test_gradients_have_the_form_of_the_argument():
     assert g["h"].dtype == jnp.float16 and g["w"].shape == (2, 3)
     same(g["h"], np.float16([2, 2]))
     assert jax.grad(lambda x: x * 2)(3.0).weak_type
+    # Jacobians are weak where argument and result are.
+    for jac in (jax.jacfwd, jax.jacrev, jax.hessian):
+        for f in (jnp.sin, lambda x: x * 2):
+            assert jac(f)(3.0).weak_type and not jac(f)(np.float32(3)).weak_type
+        assert not jac(lambda x: x * np.float32(2))(3.0).weak_type
     assert jax.grad(lambda x: x.sum())(jnp.ones(2, jnp.bfloat16)).dtype == jnp.bfloat16
 
 
