@@ -147,6 +147,7 @@ from plait.ops.incomplete import (
     random_gamma_grad,
 )
 from plait.ops.iota import broadcasted_iota, full, full_like, iota
+from plait.ops.ragged import ragged_dot
 from plait.ops.reduce import (
     argmax,
     argmin,
@@ -203,6 +204,7 @@ from plait.regions.custom import custom_gradient, stop_gradient
 from plait.regions.linear_solve import custom_linear_solve
 from plait.regions.loops import associative_scan, fori_loop, map, scan, while_loop
 from plait.transforms.implicit import custom_root
+from plait.transforms.named import composite
 from plait.transforms.platform import platform_dependent
 from plait.transforms.shard_map import with_sharding_constraint
 

@@ -1,4 +1,4 @@
-"""named_scope and named_call: names for parts of a program, which its HLO and profiles show."""
+"""named_scope, named_call, composite: names for parts of a program, which its HLO and profiles show."""
 
 from __future__ import annotations
 
@@ -46,4 +46,18 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     return named
 
 
-__all__ = ["named_call", "named_scope"]
+def composite(decomposition: Callable[..., Any], name: str, version: int = 0) -> Callable[..., Any]:
+    """The function, run in a named_scope; keyword arguments are static.
+
+    Compilers see what the function is made of under the name, not one op that some of them may have
+    a kernel for; version changes nothing. Derivatives are those of the function.
+
+    >>> lax.composite(lambda x, *, n: x * n, "mine.times")(2.0, n=3)
+    Array(6., dtype=float32, weak_type=True)
+    """
+    if not isinstance(version, int):
+        raise ArgumentTypeError("the version is an int", op="composite", got=version)
+    return named_call(decomposition, name=name)
+
+
+__all__ = ["composite", "named_call", "named_scope"]
