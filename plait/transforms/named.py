@@ -1,4 +1,4 @@
-"""named_scope, named_call, composite: names for parts of a program, which its HLO and profiles show."""
+"""named_scope, named_call, composite: names for parts of a program, seen in HLO and profiles."""
 
 from __future__ import annotations
 
