@@ -65,7 +65,7 @@ def _plan(
     op: str, x: Any, s: Any, axes: Any, kind: FftType
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes to transform and the size that each has in the transform."""
-    sizes = None if s is None else tuple(static_int(n, op, "s") for n in s)
+    sizes = None if s is None else tuple(static_int(n, op, "a size") for n in s)
     if axes is None:
         if sizes is not None and len(sizes) > x.ndim:
             raise ShapeError("s has more sizes than the array has axes", op=op, a=x, s=sizes)

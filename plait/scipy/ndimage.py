@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import functools
 import itertools
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.errors import ArgumentError, DtypeError, ShapeError
-from plait.numpy.promotion import astype, value
+from plait.numpy.promotion import astype, broadcast_together, value
 
 _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 
@@ -35,7 +34,7 @@ def map_coordinates(
     op = "ndimage.map_coordinates"
     x = value(op, input)
     places = [value(op, c, 1) for c in coordinates]
-    if operator.index(order) not in (0, 1):
+    if order not in (0, 1):
         raise ArgumentError("order is 0 or 1", op=op, order=order)
     if mode not in _MODES:
         fix = ", ".join(map(repr, _MODES))
@@ -49,7 +48,9 @@ def map_coordinates(
     if not x.size:
         raise ShapeError("the array must not be empty", op=op, input=x)
     if any(c.dtype in dtypes.COMPLEX for c in places):
-        raise DtypeError("coordinates are real numbers", op=op)
+        given = ", ".join(str(c.type) for c in places)
+        raise DtypeError("coordinates are real numbers", op=op, coordinates=given)
+    places = broadcast_together(op, *places) if places else []
     outside = astype(value(op, cval), x.dtype)
     total: Any = 0
     for corner in itertools.product(*(_neighbours(c, order) for c in places)):

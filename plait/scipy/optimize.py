@@ -9,9 +9,11 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.types import is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from plait.numpy.promotion import value
 from plait.regions.loops import while_loop
+from plait.regions.trace import check_function, describe_function
 from plait.transforms.grad import value_and_grad
 
 
@@ -69,8 +71,21 @@ def minimize(
         raise ShapeError("x0 must be a vector", op=op, x0=x)
     if x.dtype not in dtypes.FLOAT:
         raise DtypeError("x0 must be made of floats", op=op, x0=x)
+    check_function(fun, op, "fun")
     rounds = 200 * x.size if given["maxiter"] is None else given["maxiter"]
-    both = value_and_grad(lambda x: fun(x, *args))
+
+    def number(x: Any) -> Any:
+        y = fun(x, *args)
+        if not is_array(y) or type_of(y).shape or type_of(y).dtype not in dtypes.FLOAT:
+            raise ArgumentError(
+                "fun must return one number, a float",
+                op=op,
+                function=describe_function(fun),
+                returns=type_of(y) if is_array(y) else y,
+            )
+        return y
+
+    both = value_and_grad(number)
     y, g = both(x)
     one = jnp.eye(x.size, dtype=x.dtype)
 

@@ -15,6 +15,7 @@ from tests.errors import (
     cases_ops,
     cases_places,
     cases_public,
+    cases_scipy,
     cases_tracers,
 )
 
@@ -28,6 +29,7 @@ MODULES = (
     cases_places,
     cases_ops,
     cases_public,
+    cases_scipy,
 )
 CASES: dict[str, Any] = {}
 for _module in MODULES:

@@ -7,7 +7,7 @@ from typing import Any
 import plait.numpy as jnp
 from plait.core.dtypes import INTEGER
 from plait.core.types import type_of
-from plait.errors import ArgumentError
+from plait.errors import ArgumentError, ShapeError
 from plait.numpy.promotion import operand, to_inexact, value
 from plait.scipy.special import gammaln, xlogy
 from plait.transforms.choices import PerChoice
@@ -27,7 +27,10 @@ def _operands(op: str, x: Any, n: Any, p: Any) -> list[Any]:
         if type_of(operand(op, counts)).dtype not in INTEGER:
             given: dict[str, Any] = {name: type_of(counts)}
             raise ArgumentError(f"{name} holds integers", op=op, **given)
-    return [value(op, x), value(op, n), value(op, to_inexact(op, p))]
+    x, n, p = value(op, x), value(op, n), value(op, to_inexact(op, p))
+    if x.ndim and p.ndim and 1 != x.shape[-1] != p.shape[-1] != 1:
+        raise ShapeError("x and p need an entry for each outcome", op=op, x=x, p=p)
+    return [x, n, p]
 
 
 def logpmf(x: Any, n: Any, p: Any) -> Any:

@@ -57,6 +57,9 @@ def _operands(op: str, x: Any, mean: Any, cov: Any) -> list[Any]:
     if mean.ndim and cov.ndim and (cov.ndim < 2 or cov.shape[-2:] != (n, n)):
         summary = "cov is a number, or a square matrix of the size of mean"
         raise ShapeError(summary, op=op, mean=type_of(mean), cov=type_of(cov))
+    if x.ndim and mean.ndim and 1 != x.shape[-1] != n != 1:
+        summary = "the last axes of x and mean have one size"
+        raise ShapeError(summary, op=op, x=type_of(x), mean=type_of(mean))
     return [x, mean, cov]
 
 
