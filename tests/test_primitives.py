@@ -235,7 +235,8 @@ def test_an_interpreter_of_jaxprs():
     assert [e.primitive.name for j in jex.subjaxprs(inner.jaxpr) for e in j.eqns] == ["tanh"]
     (eqn,) = inner.eqns
     called = eqn.params["jaxpr"].jaxpr
-    assert called is eqn.params["call_jaxpr"] and [e.primitive.name for e in called.eqns] == ["tanh"]
+    assert called is eqn.params["call_jaxpr"]
+    assert [e.primitive.name for e in called.eqns] == ["tanh"]
     np.testing.assert_allclose(eqn.primitive.bind(0.5, **eqn.params)[0], np.tanh(0.5), rtol=1e-6)
     with pytest.raises(KeyError, match="nothing"):
         eqn.params["nothing"]

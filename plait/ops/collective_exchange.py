@@ -755,7 +755,7 @@ def _pairs(perm: Any, n: int, names: Sequence[Any], op: str) -> Groups:
                     fix="name each source and each destination once; all_gather sends to everybody",
                 )
             seen.add(pair[k])
-    return sorted(pairs)
+    return tuple(sorted(pairs))
 
 
 __all__ = [

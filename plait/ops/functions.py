@@ -579,7 +579,10 @@ zero_signed = binary(
     numpy=lambda x, y: np.where(x == 0, np.copysign(np.zeros_like(x), y), x),
     hlo=_zero_signed_hlo,
     jvp=(lambda z, x, y, t: t, None),
-    samples=[(sample.real(2, 3), sample.real(2, 3)), (np.float32([0, -0.0]), np.float32([-1, 0]))],
+    samples=[
+        (sample.real(2, 3), sample.real(2, 3)),
+        (np.array([0, -0.0], np.float32), np.array([-1, 0], np.float32)),
+    ],
 )
 
 # --- parts of complex numbers, absolute value, sign
