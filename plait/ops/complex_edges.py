@@ -12,12 +12,10 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from plait.core import dtypes
 from plait.core.types import ArrayType
 from plait.hlo.builder import Builder, Value
-from plait.hlo.formula import HloMath, Term
+from plait.hlo.formula import HloMath, Term, with_sign
 
 _INF, _NAN = math.inf, math.nan
 
@@ -61,13 +59,6 @@ def _but(m: HloMath, y: Parts, where: Term, re: Any, im: Any) -> Parts:
     return Parts(m.where(where, re, y.re), m.where(where, im, y.im))
 
 
-def _with_sign(y: Term, x: Term) -> Term:
-    """y with the sign of x."""
-    integer = np.dtype(np.int32 if y.dtype == dtypes.float32 else np.int64)
-    sign = int(np.iinfo(integer).min)
-    return ((y.view(integer) & ~sign) | (x.view(integer) & sign)).view(y.dtype)
-
-
 def exp(m: HloMath, x: Parts, y: Parts, limit: float = 0.0) -> Parts:
     lost = _unbounded(x.im)
     y = _but(m, y, (x.re == _INF) & lost, _INF, _NAN)
@@ -98,35 +89,35 @@ def tanh(m: HloMath, x: Parts, y: Parts) -> Parts:
 
 
 def acosh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(y.re, _with_sign(y.im, x.im))
+    y = Parts(y.re, with_sign(abs(y.im), x.im))
     return _but(m, y, (x.re == 0.0) & _nan(x.im), _NAN, math.pi / 2)
 
 
 def asinh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(_with_sign(y.re, x.re), _with_sign(y.im, x.im))
+    y = Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im))
     return _but(m, y, _nan(x.re) & (x.im == 0.0), _NAN, x.im)
 
 
 def atanh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(_with_sign(y.re, x.re), _with_sign(y.im, x.im))
+    y = Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im))
     limit = (x.re == 0.0) | _infinite(x.re)
-    y = _but(m, y, _nan(x.im) & limit, _with_sign(m.full_like(x.re, 0.0), x.re), _NAN)
+    y = _but(m, y, _nan(x.im) & limit, with_sign(m.full_like(x.re, 0.0), x.re), _NAN)
     return _but(m, y, (_nan(x.im) & ~limit) | (_nan(x.re) & ~_infinite(x.im)), _NAN, _NAN)
 
 
 def sqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(y.re, _with_sign(y.im, x.im))
+    y = Parts(y.re, with_sign(abs(y.im), x.im))
     y = _but(m, y, (x.re == _INF) & _nan(x.im), _INF, _NAN)
     y = _but(m, y, (x.re == -_INF) & _nan(x.im), _NAN, _INF)
     return _but(m, y, _infinite(x.im), _INF, x.im)
 
 
 def rsqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return Parts(y.re, _with_sign(y.im, -x.im))
+    return Parts(y.re, with_sign(abs(y.im), -x.im))
 
 
 def acos(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(y.re, _with_sign(y.im, -x.im))
+    y = Parts(y.re, with_sign(abs(y.im), -x.im))
     return _but(m, y, (x.re == 0.0) & _nan(x.im), math.pi / 2, _NAN)
 
 

@@ -14,16 +14,11 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.types import ArrayType
-from plait.hlo.formula import HloMath, Term, polynomial
+from plait.hlo.formula import HloMath, Term, polynomial, with_sign
 
 _F64, _I32, _I64, _U64 = dtypes.float64, dtypes.int32, dtypes.int64, dtypes.uint64
 _PI_LOW = 1.2246467991473532e-16  # π = math.pi + _PI_LOW
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first has 32 bits
-
-
-def _with_sign(y: Term, x: Term) -> Term:
-    """y, not negative, with the sign of x."""
-    return (y.view(_I64) | (x.view(_I64) & -(2**63))).view(_F64)
 
 
 def _upper(x: Term, bits: int) -> Term:
@@ -194,7 +189,7 @@ def sinh64(m: HloMath, x: Term) -> Term:
     size = abs(x)
     e = m.expm1(m.where(size < 22.0, size, 0.0))
     y = m.where(size < 22.0, (e + e / (e + 1.0)) * 0.5, _half_exp(m, size))
-    return m.where(size < 2.0**-28, x, _with_sign(y, x))
+    return m.where(size < 2.0**-28, x, with_sign(y, x))
 
 
 def cosh64(m: HloMath, x: Term) -> Term:
@@ -263,8 +258,8 @@ def atanh64(m: HloMath, x: Term) -> Term:
     twice = inside + inside
     quotient = twice * (1.0 / (1.0 - inside))
     y = _log1p(m, m.where(inside < 0.5, twice + quotient * inside, quotient))
-    y = m.where(size < 2.0**-28, x, _with_sign(y * 0.5, x))
-    edge = m.where(size == 1.0, _with_sign(m.full_like(x, math.inf), x), math.nan)
+    y = m.where(size < 2.0**-28, x, with_sign(y * 0.5, x))
+    edge = m.where(size == 1.0, with_sign(m.full_like(x, math.inf), x), math.nan)
     return m.where(size < 1.0, y, edge)
 
 
@@ -285,7 +280,7 @@ def cbrt64(m: HloMath, x: Term) -> Term:
     t = d * (1.0 / (r * r))
     r = r + r * ((t - r) / (r + r + t))
     r = r * m.where(tiny, m.full_like(x, 2.0**-100), 1.0)
-    return m.where((d > 0.0) & (d < math.inf), _with_sign(r, x), x)
+    return m.where((d > 0.0) & (d < math.inf), with_sign(r, x), x)
 
 
 # (asin(u)/u - 1) / u² in u², |u| <= 1/2.
@@ -319,7 +314,7 @@ def asin64(m: HloMath, x: Term) -> Term:
     """The arcsine."""
     near, u, v = _asin_parts(m, x)
     y = m.where(near, u + v, math.pi / 2 - ((u + v) * 2.0 - _PI_LOW / 2))
-    return m.where(abs(x) < 2.0**-27, x, _with_sign(y, x))
+    return m.where(abs(x) < 2.0**-27, x, with_sign(y, x))
 
 
 def acos64(m: HloMath, x: Term) -> Term:
@@ -368,7 +363,7 @@ def atan64(m: HloMath, x: Term) -> Term:
     one = m.full_like(x, 1.0)
     a, rest = _angle(m, m.where(steep, one, size), m.where(steep, size, one))
     y = m.where(steep, math.pi / 2 - (a - (_PI_LOW / 2 - rest)), a + rest)
-    return m.where(size < 2.0**-27, x, _with_sign(y, x))
+    return m.where(size < 2.0**-27, x, with_sign(y, x))
 
 
 def atan2_64(m: HloMath, y: Term, x: Term) -> Term:

@@ -50,6 +50,7 @@ exp = unary(
     accepts=INEXACT,
     numpy=wide(np.exp),
     hlo="exponential",
+    cpu=cpu_functions.lowering("exponential", cpu_functions.exp32),
     edges=complex_edges.exp,
     jvp=lambda y, x, t: mul(t, y),
     samples=[sample.real(2, 3), complex_(3)],
@@ -106,7 +107,7 @@ log = unary(
     accepts=INEXACT,
     numpy=wide(np.log),
     hlo="log",
-    cpu=cpu_functions.double_only("log", cpu_double.log64),
+    cpu=cpu_functions.lowering("log", cpu_functions.log32, cpu_double.log64),
     edges=complex_edges.log,
     jvp=lambda y, x, t: div(t, x),
     samples=[positive(2, 3), complex_(3)],
@@ -136,7 +137,7 @@ log1p = unary(
     accepts=INEXACT,
     numpy=wide(np.log1p),
     hlo="log_plus_one",
-    cpu=cpu_functions.double_only("log_plus_one", cpu_double.log1p64),
+    cpu=cpu_functions.lowering("log_plus_one", cpu_functions.log1p32, cpu_double.log1p64),
     edges=complex_edges.log,
     jvp=lambda y, x, t: div(t, add(x, 1.0)),
     samples=[sample.real(2, 3, low=-0.9, high=2.0), complex_(3)],
@@ -147,12 +148,6 @@ def _logistic(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def _lower_logistic(b: Any, x: Any) -> Any:
-    # XLA:CPU would round each step to float16.
-    wide_x = b.convert(x, dtypes.float32) if x.dtype == dtypes.float16 else x
-    return b.convert(b.unary("logistic", wide_x), x.dtype)
-
-
 logistic = unary(
     "logistic",
     doc="1 / (1 + exp(-x)). StableHLO: logistic.",
@@ -160,7 +155,7 @@ logistic = unary(
     accepts=INEXACT,
     numpy=wide(_logistic),
     hlo="logistic",
-    cpu=_lower_logistic,
+    cpu=cpu_functions.lowering("logistic", cpu_functions.logistic32),
     jvp=lambda y, x, t: mul(t, mul(y, sub(1.0, y))),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -325,6 +320,7 @@ tanh = unary(
     accepts=INEXACT,
     numpy=wide(np.tanh),
     hlo="tanh",
+    cpu=cpu_functions.lowering("tanh", cpu_functions.tanh32),
     edges=complex_edges.tanh,
     jvp=lambda y, x, t: mul(t, _one_minus_square(y)),
     samples=[sample.real(2, 3), complex_(3)],
@@ -379,6 +375,7 @@ sqrt = unary(
     accepts=INEXACT,
     numpy=wide(np.sqrt),
     hlo="sqrt",
+    cpu=cpu_functions.lowering("sqrt", cpu_functions.sqrt32),
     edges=complex_edges.sqrt,
     jvp=lambda y, x, t: mul(t, div(0.5, y)),
     samples=[positive(2, 3), complex_(3)],
@@ -391,6 +388,7 @@ rsqrt = unary(
     accepts=INEXACT,
     numpy=wide(lambda x: 1 / np.sqrt(x)),
     hlo="rsqrt",
+    cpu=cpu_functions.lowering("rsqrt", cpu_functions.rsqrt32),
     edges=complex_edges.rsqrt,
     jvp=lambda y, x, t: mul(t, mul(div(y, x), -0.5)),
     samples=[positive(2, 3), complex_(3)],
