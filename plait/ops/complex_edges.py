@@ -17,7 +17,7 @@ from plait.core.types import ArrayType
 from plait.hlo.builder import Builder, Value
 from plait.hlo.formula import HloMath, Term, with_sign
 
-_INF, _NAN = math.inf, math.nan
+INF, NAN = math.inf, math.nan
 
 
 class Parts(NamedTuple):
@@ -27,98 +27,69 @@ class Parts(NamedTuple):
     im: Any
 
 
+def parts(m: HloMath, z: Value) -> Parts:
+    kind = ArrayType(z.shape, dtypes.real_of(z.dtype))
+    return Parts(*(m.term(m.b.op(part, (z,), kind)) for part in ("real", "imag")))
+
+
+def joined(b: Builder, z: Parts, kind: ArrayType) -> Value:
+    """The complex numbers of some parts."""
+    return b.op("complex", (z.re.value, z.im.value), kind)
+
+
 def with_edges(
     b: Builder, x: Value, y: Value, edges: Callable[[HloMath, Parts, Parts], Parts]
 ) -> Value:
     """The right value at x of a function of which XLA's is y."""
     m = HloMath(b)
-
-    def parts(z: Value) -> Parts:
-        kind = ArrayType(z.shape, dtypes.real_of(z.dtype))
-        return Parts(*(m.term(b.op(part, (z,), kind)) for part in ("real", "imag")))
-
-    re, im = edges(m, parts(x), parts(y))
-    return b.op("complex", (re.value, im.value), y.type)
+    return joined(b, edges(m, parts(m, x), parts(m, y)), y.type)
 
 
-def _nan(x: Term) -> Term:
+def is_nan(x: Term) -> Term:
     return x != x
 
 
-def _infinite(x: Term) -> Term:
-    return abs(x) == _INF
+def infinite(x: Term) -> Term:
+    return abs(x) == INF
 
 
-def _unbounded(x: Term) -> Term:
+def unbounded(x: Term) -> Term:
     """Infinite or NaN."""
-    return ~(abs(x) < _INF)
+    return ~(abs(x) < INF)
 
 
-def _but(m: HloMath, y: Parts, where: Term, re: Any, im: Any) -> Parts:
+def but(m: HloMath, y: Parts, where: Term, re: Any, im: Any) -> Parts:
     """y, but the numbers (re, im) in some places."""
     return Parts(m.where(where, re, y.re), m.where(where, im, y.im))
 
 
-def exp(m: HloMath, x: Parts, y: Parts, limit: float = 0.0) -> Parts:
-    lost = _unbounded(x.im)
-    y = _but(m, y, (x.re == _INF) & lost, _INF, _NAN)
-    return _but(m, y, (x.re == -_INF) & lost, limit, 0.0)
-
-
-def expm1(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return exp(m, x, y, limit=-1.0)
-
-
-def log(m: HloMath, x: Parts, y: Parts) -> Parts:
-    one = (_infinite(x.re) & _nan(x.im)) | (_nan(x.re) & _infinite(x.im))
-    return _but(m, y, one, _INF, _NAN)
-
-
-def cosh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    lost = _unbounded(x.im)
-    y = _but(m, y, (x.re == 0.0) & lost, _NAN, 0.0)
-    return _but(m, y, _infinite(x.re) & lost, _INF, _NAN)
-
-
-def sinh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return _but(m, y, ((x.re == 0.0) | _infinite(x.re)) & _unbounded(x.im), x.re, _NAN)
-
-
-def tanh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return _but(m, y, (x.re == 0.0) & _unbounded(x.im), x.re, _NAN)
-
-
 def acosh(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = Parts(y.re, with_sign(abs(y.im), x.im))
-    return _but(m, y, (x.re == 0.0) & _nan(x.im), _NAN, math.pi / 2)
+    return but(m, y, (x.re == 0.0) & is_nan(x.im), NAN, math.pi / 2)
 
 
 def asinh(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im))
-    return _but(m, y, _nan(x.re) & (x.im == 0.0), _NAN, x.im)
+    return but(m, y, is_nan(x.re) & (x.im == 0.0), NAN, x.im)
 
 
 def atanh(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im))
-    limit = (x.re == 0.0) | _infinite(x.re)
-    y = _but(m, y, _nan(x.im) & limit, with_sign(m.full_like(x.re, 0.0), x.re), _NAN)
-    return _but(m, y, (_nan(x.im) & ~limit) | (_nan(x.re) & ~_infinite(x.im)), _NAN, _NAN)
+    limit = (x.re == 0.0) | infinite(x.re)
+    y = but(m, y, is_nan(x.im) & limit, with_sign(m.full_like(x.re, 0.0), x.re), NAN)
+    return but(m, y, (is_nan(x.im) & ~limit) | (is_nan(x.re) & ~infinite(x.im)), NAN, NAN)
 
 
 def sqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = Parts(y.re, with_sign(abs(y.im), x.im))
-    y = _but(m, y, (x.re == _INF) & _nan(x.im), _INF, _NAN)
-    y = _but(m, y, (x.re == -_INF) & _nan(x.im), _NAN, _INF)
-    return _but(m, y, _infinite(x.im), _INF, x.im)
-
-
-def rsqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return Parts(y.re, with_sign(abs(y.im), -x.im))
+    y = but(m, y, (x.re == INF) & is_nan(x.im), INF, NAN)
+    y = but(m, y, (x.re == -INF) & is_nan(x.im), NAN, INF)
+    return but(m, y, infinite(x.im), INF, x.im)
 
 
 def acos(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = Parts(y.re, with_sign(abs(y.im), -x.im))
-    return _but(m, y, (x.re == 0.0) & _nan(x.im), math.pi / 2, _NAN)
+    return but(m, y, (x.re == 0.0) & is_nan(x.im), math.pi / 2, NAN)
 
 
 # --- f(z) = -i g(iz), where g is the hyperbolic function: the same, a quarter turn on
@@ -134,15 +105,4 @@ def _turned(
     return edges
 
 
-tan, asin, atan = map(_turned, (tanh, asinh, atanh))
-
-
-def sin(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = _turned(sinh)(m, x, y)
-    # Here XLA's product of sin(0) and infinity is lost, as that of cosine below.
-    return _but(m, y, (x.re == 0.0) & _unbounded(x.im), x.re, x.im)
-
-
-def cos(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = cosh(m, Parts(-x.im, x.re), y)
-    return _but(m, y, (x.re == 0.0) & _unbounded(x.im), abs(x.im), 0.0)
+asin, atan = map(_turned, (asinh, atanh))

@@ -20,7 +20,7 @@ from plait.core.sample import complex_, integers, positive
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError
 from plait.hlo.formula import HloMath
-from plait.ops import complex_edges, cpu_double, cpu_functions
+from plait.ops import complex_edges, complex_formulas, cpu_double, cpu_functions
 from plait.ops.arithmetic import add, convert_element_type, div, integer_pow, mul, neg, sub
 from plait.ops.compare import eq, ge, select
 from plait.ops.elementwise import Elementwise, binary, unary
@@ -51,15 +51,13 @@ exp = unary(
     numpy=wide(np.exp),
     hlo="exponential",
     cpu=cpu_functions.lowering("exponential", cpu_functions.exp32),
-    edges=complex_edges.exp,
+    parts=complex_formulas.exp,
     jvp=lambda y, x, t: mul(t, y),
     samples=[sample.real(2, 3), complex_(3)],
 )
 
 
 def _lower_exp2(b: Any, x: Any) -> Any:
-    if x.dtype in COMPLEX:
-        return b.unary("exponential", b.mul(x, b.full_like(x, math.log(2.0))))
     # The whole part goes into the exponent, so that whole powers are exact.
     double = x.dtype == dtypes.float64
     bits, bias, integer = (52, 1023, dtypes.int64) if double else (23, 127, dtypes.int32)
@@ -83,6 +81,7 @@ exp2 = unary(
     numpy=wide(lambda x: np.exp2(x)),
     hlo=_lower_exp2,
     cpu=cpu_functions.lowering(_lower_exp2, cpu_functions.exp2_32),
+    parts=complex_formulas.exp2,
     jvp=lambda y, x, t: mul(t, mul(y, math.log(2.0))),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -95,7 +94,7 @@ expm1 = unary(
     numpy=wide(np.expm1),
     hlo="exponential_minus_one",
     cpu=cpu_functions.lowering("exponential_minus_one", cpu_functions.expm1_32),
-    edges=complex_edges.expm1,
+    parts=complex_formulas.expm1,
     jvp=lambda y, x, t: mul(t, add(y, 1.0)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -108,7 +107,7 @@ log = unary(
     numpy=wide(np.log),
     hlo="log",
     cpu=cpu_functions.lowering("log", cpu_functions.log32, cpu_double.log64),
-    edges=complex_edges.log,
+    parts=complex_formulas.log,
     jvp=lambda y, x, t: div(t, x),
     samples=[positive(2, 3), complex_(3)],
 )
@@ -126,6 +125,7 @@ log2 = unary(
     numpy=wide(np.log2),
     hlo=_lower_log2,
     cpu=cpu_functions.lowering(_lower_log2, cpu_functions.log2_32),
+    parts=complex_formulas.log2,
     jvp=lambda y, x, t: div(t, mul(x, math.log(2.0))),
     samples=[positive(2, 3), complex_(3)],
 )
@@ -138,7 +138,7 @@ log1p = unary(
     numpy=wide(np.log1p),
     hlo="log_plus_one",
     cpu=cpu_functions.lowering("log_plus_one", cpu_functions.log1p32, cpu_double.log1p64),
-    edges=complex_edges.log,
+    parts=complex_formulas.log1p,
     jvp=lambda y, x, t: div(t, add(x, 1.0)),
     samples=[sample.real(2, 3, low=-0.9, high=2.0), complex_(3)],
 )
@@ -156,6 +156,7 @@ logistic = unary(
     numpy=wide(_logistic),
     hlo="logistic",
     cpu=cpu_functions.lowering("logistic", cpu_functions.logistic32),
+    parts=complex_formulas.logistic,
     jvp=lambda y, x, t: mul(t, mul(y, sub(1.0, y))),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -170,7 +171,7 @@ sin = unary(
     numpy=wide(np.sin),
     hlo="sine",
     cpu=cpu_functions.lowering("sine", cpu_functions.sin32, cpu_double.sin64),
-    edges=complex_edges.sin,
+    parts=complex_formulas.sin,
     jvp=lambda y, x, t: mul(t, cos(x)),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -183,7 +184,7 @@ cos = unary(
     numpy=wide(np.cos),
     hlo="cosine",
     cpu=cpu_functions.lowering("cosine", cpu_functions.cos32, cpu_double.cos64),
-    edges=complex_edges.cos,
+    parts=complex_formulas.cos,
     jvp=lambda y, x, t: mul(t, neg(sin(x))),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -196,7 +197,7 @@ tan = unary(
     numpy=wide(np.tan),
     hlo="tan",
     cpu=cpu_functions.lowering("tan", cpu_functions.tan32, cpu_double.tan64),
-    edges=complex_edges.tan,
+    parts=complex_formulas.tan,
     jvp=lambda y, x, t: mul(t, add(integer_pow(y, 2), 1.0)),
     samples=[sample.real(2, 3, low=-1.4, high=1.4), complex_(3)],
 )
@@ -295,7 +296,7 @@ sinh = unary(
     numpy=wide(np.sinh),
     hlo=_chlo("sinh"),
     cpu=cpu_functions.lowering(_chlo("sinh"), cpu_functions.sinh32, cpu_double.sinh64),
-    edges=complex_edges.sinh,
+    parts=complex_formulas.sinh,
     jvp=lambda y, x, t: mul(t, cosh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -308,7 +309,7 @@ cosh = unary(
     numpy=wide(np.cosh),
     hlo=_chlo("cosh"),
     cpu=cpu_functions.lowering(_chlo("cosh"), cpu_functions.cosh32, cpu_double.cosh64),
-    edges=complex_edges.cosh,
+    parts=complex_formulas.cosh,
     jvp=lambda y, x, t: mul(t, sinh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -321,7 +322,7 @@ tanh = unary(
     numpy=wide(np.tanh),
     hlo="tanh",
     cpu=cpu_functions.lowering("tanh", cpu_functions.tanh32),
-    edges=complex_edges.tanh,
+    parts=complex_formulas.tanh,
     jvp=lambda y, x, t: mul(t, _one_minus_square(y)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -389,7 +390,7 @@ rsqrt = unary(
     numpy=wide(lambda x: 1 / np.sqrt(x)),
     hlo="rsqrt",
     cpu=cpu_functions.lowering("rsqrt", cpu_functions.rsqrt32),
-    edges=complex_edges.rsqrt,
+    parts=complex_formulas.rsqrt,
     jvp=lambda y, x, t: mul(t, mul(div(y, x), -0.5)),
     samples=[positive(2, 3), complex_(3)],
 )
@@ -658,6 +659,13 @@ def _abs_jvp(y: Any, x: Any, t: Any) -> Any:
     return real(mul(t, direction))
 
 
+def _lower_abs(b: Any, x: Any) -> Any:
+    if x.dtype not in COMPLEX:
+        return b.unary("abs", x)
+    m = HloMath(b)
+    return complex_formulas.absolute(m, complex_edges.parts(m, x)).value
+
+
 abs = unary(
     "abs",
     doc="""The absolute value; of complex numbers the distance from 0. The smallest integer is kept:
@@ -666,7 +674,7 @@ abs = unary(
     example=("print(lax.abs(jnp.array([-1.5, 2.0])), lax.abs(3 + 4j))", "[1.5 2. ] 5.0"),
     accepts=INT | INEXACT,
     numpy=np.abs,
-    hlo=lambda b, x: b.unary("abs", x, dtypes.real_of(x.dtype)),
+    hlo=_lower_abs,
     result=_real_dtype,
     jvp=_abs_jvp,
     samples=[sample.real(2, 3), integers(5), complex_(3)],
@@ -705,6 +713,7 @@ sign = unary(
     accepts=NUMBER,
     numpy=_sign,
     hlo=_lower_sign,
+    edges=complex_formulas.sign,
     jvp=_sign_jvp,
     samples=[
         sample.real(2, 3),
