@@ -117,7 +117,12 @@ def log10(x: Any, /) -> Any:
     x = to_inexact("log10", x)
     if not _is_wide(x):
         return _narrow(log10, x)
-    return multiply(functions.log.bind(x), 1 / math.log(10))
+    y = functions.log.bind(x)
+    if type_of(y).dtype not in COMPLEX:
+        return multiply(y, 1 / math.log(10))
+    # A product of complex numbers would make NaN of infinite parts.
+    parts = (multiply(part(y), 1 / math.log(10)) for part in (functions.real, functions.imag))
+    return functions.complex(*parts)
 
 
 def _is_wide(x: Any) -> bool:

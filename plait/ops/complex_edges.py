@@ -63,21 +63,26 @@ def but(m: HloMath, y: Parts, where: Term, re: Any, im: Any) -> Parts:
     return Parts(m.where(where, re, y.re), m.where(where, im, y.im))
 
 
+def _lost(m: HloMath, x: Parts, y: Parts) -> Parts:
+    """y, but NaN where a part of x is NaN and the other not infinite."""
+    lost = (is_nan(x.re) & ~infinite(x.im)) | (is_nan(x.im) & ~infinite(x.re))
+    return but(m, y, lost, NAN, NAN)
+
+
 def acosh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(y.re, with_sign(abs(y.im), x.im))
+    y = _lost(m, x, Parts(y.re, with_sign(abs(y.im), x.im)))
     return but(m, y, (x.re == 0.0) & is_nan(x.im), NAN, math.pi / 2)
 
 
 def asinh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im))
+    y = _lost(m, x, Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im)))
     return but(m, y, is_nan(x.re) & (x.im == 0.0), NAN, x.im)
 
 
 def atanh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im))
+    y = _lost(m, x, Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im)))
     limit = (x.re == 0.0) | infinite(x.re)
-    y = but(m, y, is_nan(x.im) & limit, with_sign(m.full_like(x.re, 0.0), x.re), NAN)
-    return but(m, y, (is_nan(x.im) & ~limit) | (is_nan(x.re) & ~infinite(x.im)), NAN, NAN)
+    return but(m, y, is_nan(x.im) & limit, with_sign(m.full_like(x.re, 0.0), x.re), NAN)
 
 
 def sqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
@@ -88,7 +93,7 @@ def sqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
 
 
 def acos(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(y.re, with_sign(abs(y.im), -x.im))
+    y = _lost(m, x, Parts(y.re, with_sign(abs(y.im), -x.im)))
     return but(m, y, (x.re == 0.0) & is_nan(x.im), math.pi / 2, NAN)
 
 

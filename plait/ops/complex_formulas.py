@@ -35,10 +35,14 @@ def _real(name: str, *xs: Term) -> Term:
 
 def _held_back(m: HloMath, x: Term) -> tuple[Term, Term]:
     """(t, f): exp(x) = f exp(t), where exp(x) overflows but its product with a sine may not."""
-    single = x.dtype == dtypes.float32
-    limit, step = (88.0, 40.0) if single else (709.0, 60.0)
+    limit, step = (88.0, 80.0) if x.dtype == dtypes.float32 else (709.0, 700.0)
     large = x > limit
     return m.where(large, x - step, x), m.where(large, m.full_like(x, math.exp(step)), 1.0)
+
+
+def _zero(m: HloMath, x: Term) -> Term:
+    """0 with the sign of x."""
+    return with_sign(m.full_like(x, 0.0), x)
 
 
 def _exact_zero(m: HloMath, x: Parts, y: Parts) -> Parts:
@@ -65,11 +69,13 @@ def exp2(m: HloMath, x: Parts) -> Parts:
     high, rest = product(x.im, m.full_like(x.im, log2))
     rest = rest + x.im * beyond
     angle = high + rest
-    rest = m.where(abs(angle) < INF, (high - angle) + rest, 0.0)
+    rest = (high - angle) + rest
+    rest = m.where(abs(rest) < 0.01, rest, 0.0)  # of a huge angle nothing is left to be known
     sine, cosine = _real("sin", angle), _real("cos", angle)
-    large = x.re > (127.0 if single else 1023.0)
-    r = _real("exp2", m.where(large, x.re - 64.0, x.re))
-    f = m.where(large, m.full_like(r, 2.0**64), 1.0)
+    limit, step = (127.0, 120.0) if single else (1023.0, 1000.0)
+    large = x.re > limit
+    r = _real("exp2", m.where(large, x.re - step, x.re))
+    f = m.where(large, m.full_like(r, 2.0**step), 1.0)
     y = Parts((r * (cosine - rest * sine)) * f, (r * (sine + rest * cosine)) * f)
     return _exp_edges(m, x, y, 0.0)
 
@@ -89,7 +95,7 @@ def _turned_by(angle: Term, r: Term, f: Term) -> Parts:
 def _exp_edges(m: HloMath, x: Parts, y: Parts, limit: float) -> Parts:
     lost = unbounded(x.im)
     y = but(m, y, (x.re == INF) & lost, INF, NAN)
-    y = but(m, y, (x.re == -INF) & lost, limit, 0.0)
+    y = but(m, y, (x.re == -INF) & lost, limit, _zero(m, x.im))
     return _exact_zero(m, x, y)
 
 
@@ -132,7 +138,7 @@ def cosh(m: HloMath, x: Parts) -> Parts:
     y = but(m, y, (x.re == 0.0) & lost, NAN, 0.0)
     y = but(m, y, infinite(x.re) & lost, INF, NAN)
     flat = x.im * with_sign(m.full_like(x.re, 1.0), x.re)
-    return Parts(y.re, m.where((x.im == 0.0) & unbounded(x.re), flat, y.im))
+    return Parts(y.re, m.where((x.im == 0.0) & is_nan(y.im), flat, y.im))
 
 
 def tanh(m: HloMath, x: Parts) -> Parts:
@@ -146,7 +152,7 @@ def tanh(m: HloMath, x: Parts) -> Parts:
     p, q = _real("cos", x.im) * r, _real("sin", x.im) * r
     size = slope * slope + p * p
     y = Parts(slope / size, p * q / size)
-    y = but(m, y, infinite(x.re) & unbounded(x.im), slope, 0.0)
+    y = but(m, y, infinite(x.re) & unbounded(x.im), slope, _zero(m, x.im))
     y = but(m, y, (x.re == 0.0) & unbounded(x.im), x.re, NAN)
     return _exact_zero(m, x, but(m, y, is_nan(x.re), NAN, NAN))
 
