@@ -221,9 +221,18 @@ def log1p(m: HloMath, x: Parts) -> Parts:
     return _log(m, Parts(x.re + 1.0, x.im), _sum(x.re + x.re, p, s, q, t, r, u))
 
 
-def log2(m: HloMath, x: Parts) -> Parts:
-    y = log(m, x)
-    return Parts(y.re * (1.0 / math.log(2.0)), y.im * (1.0 / math.log(2.0)))
+def _over(base: float) -> Callable[[HloMath, Parts], Parts]:
+    """The logarithm to another base."""
+    factor = 1.0 / math.log(base)
+
+    def logarithm(m: HloMath, x: Parts) -> Parts:
+        re, im = log(m, x)
+        return Parts(re * factor, im * factor)
+
+    return logarithm
+
+
+log2, log10 = _over(2.0), _over(10.0)
 
 
 def absolute(m: HloMath, x: Parts) -> Term:

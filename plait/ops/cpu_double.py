@@ -243,6 +243,11 @@ def log64(m: HloMath, x: Term) -> Term:
     return m.where(inside, y, edge)
 
 
+def log10_64(m: HloMath, x: Term) -> Term:
+    """The logarithm to base 10, to 2.5 units in the last place."""
+    return log64(m, x) * (1.0 / math.log(10.0))
+
+
 def log1p64(m: HloMath, x: Term) -> Term:
     """The logarithm of 1 + x."""
     inside = (x > -1.0) & (x < math.inf)

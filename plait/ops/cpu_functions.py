@@ -392,6 +392,13 @@ def log2_32(m: HloMath, x: Term) -> Term:
     return _log_edges(m, x, zero, (e + half * (2.0 * _LOG2_E)).astype(_F32))
 
 
+def log10_32(m: HloMath, x: Term) -> Term:
+    """The logarithm to base 10, to 0.51 units in the last place."""
+    e, half, zero = _log_parts(m, x.view(_I32) & ~_SIGN)
+    y = e * math.log10(2.0) + half * (2.0 / math.log(10.0))
+    return _log_edges(m, x, zero, y.astype(_F32))
+
+
 def asinh32(m: HloMath, x: Term) -> Term:
     """The inverse hyperbolic sine, to 0.51 units in the last place."""
     d = abs(x).astype(_F64)

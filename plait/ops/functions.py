@@ -130,6 +130,23 @@ log2 = unary(
     samples=[positive(2, 3), complex_(3)],
 )
 
+
+def _lower_log10(b: Any, x: Any) -> Any:
+    return b.mul(b.unary("log", x), b.full_like(x, 1.0 / math.log(10.0)))
+
+
+log10 = unary(
+    "log10",
+    doc="The logarithm to base 10; -inf at 0, NaN below.",
+    accepts=INEXACT,
+    numpy=wide(np.log10),
+    hlo=_lower_log10,
+    cpu=cpu_functions.lowering(_lower_log10, cpu_functions.log10_32, cpu_double.log10_64),
+    parts=complex_formulas.log10,
+    jvp=lambda y, x, t: div(t, mul(x, math.log(10.0))),
+    samples=[positive(2, 3), complex_(3)],
+)
+
 log1p = unary(
     "log1p",
     doc="log(1 + x), exact near 0; -inf at -1, NaN below. StableHLO: log_plus_one.",
@@ -746,6 +763,7 @@ __all__ = [
     "floor",
     "imag",
     "log",
+    "log10",
     "log1p",
     "log2",
     "logistic",
