@@ -337,6 +337,9 @@ def measure(name: str, dtype: np.dtype, n: int):
     y = np.asarray(operation(*xs))
     want = exact(name, xs)
     errors = ulps(y, want)
+    if dtype == np.float64:  # in which XLA:CPU takes subnormal operands for zeros
+        for x in xs:
+            errors[(np.abs(x) < np.finfo(dtype).tiny) & (x != 0)] = 0.0
     worst = int(np.argmax(errors))
     return errors[worst], [x[worst] for x in xs], int(wrong_edges(y, want).sum())
 

@@ -185,8 +185,7 @@ def test_divisors_of_the_smallest_integer():
 def test_special_functions():
     check("i0", np.linspace(-30, 30, 41, dtype=np.float32))
     ends = np.array([6e4, -6e4, 11.5, np.inf, np.nan], np.float16)  # exp(6e4) is infinite, not NaN
-    with np.errstate(over="ignore"):
-        assert_same(jnp.i0(ends), np.i0(ends.astype(np.float32)).astype(np.float16))
+    assert_same(jnp.i0(ends), np.array([np.inf, np.inf, 11744, np.inf, np.nan], np.float16))
     check("unwrap", F * 5)
     check("unwrap", F * 5, axis=0)
     check("spacing", F)

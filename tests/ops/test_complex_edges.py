@@ -27,7 +27,8 @@ def test_values(name, dtype, x64):
         x = np.concatenate([GRID.ravel(), POINTS]).astype(dtype)
     y = np.array(getattr(jnp, name)(jnp.asarray(x)))
     edges = slice(0, GRID.size)
-    special_values(name, x[edges], y[edges].astype(dtype))
+    if name != "exp2":  # NumPy's is a power, which C leaves open at edges
+        special_values(name, x[edges], y[edges].astype(dtype))
     x, y = x[GRID.size :], y[GRID.size :]
     want = parts(COMPLEX.get(name, mpmath.expm1), x)
     error = complex_ulps(y, want)
@@ -40,8 +41,7 @@ def test_values(name, dtype, x64):
 
 def special_values(name, x, got):
     with np.errstate(all="ignore"):
-        numpy = np.exp if name == "exp2" else getattr(np, name)
-        want = numpy(x).astype(x.dtype)
+        want = getattr(np, name)(x).astype(x.dtype)
         if name == "expm1":  # NumPy's is NaN at infinities
             large = ~np.isfinite(x) | (x.real > 80)
             want[large] = np.exp(x)[large] - 1
