@@ -93,7 +93,9 @@ expm1 = unary(
     accepts=INEXACT,
     numpy=wide(np.expm1),
     hlo="exponential_minus_one",
-    cpu=cpu_functions.lowering("exponential_minus_one", cpu_functions.expm1_32),
+    cpu=cpu_functions.lowering(
+        "exponential_minus_one", cpu_functions.expm1_32, cpu_double.expm1_64
+    ),
     parts=complex_formulas.expm1,
     jvp=lambda y, x, t: mul(t, add(y, 1.0)),
     samples=[sample.real(2, 3), complex_(3)],
@@ -338,7 +340,7 @@ tanh = unary(
     accepts=INEXACT,
     numpy=wide(np.tanh),
     hlo="tanh",
-    cpu=cpu_functions.lowering("tanh", cpu_functions.tanh32),
+    cpu=cpu_functions.lowering("tanh", cpu_functions.tanh32, cpu_double.tanh64),
     parts=complex_formulas.tanh,
     jvp=lambda y, x, t: mul(t, _one_minus_square(y)),
     samples=[sample.real(2, 3), complex_(3)],
