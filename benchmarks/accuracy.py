@@ -374,7 +374,7 @@ rounded result has an error of at most 0.5. Measured on a CPU (x86-64) by
   with 50 digits for float64 and complex numbers.
 - Results below the smallest normal number may be zero.
 - Subnormal operands of float64 may count as zero. Where a function passes through zero away from 0
-  (logaddexp, digamma, expi, J0), the error counts in units of a result that vanishes.
+  (digamma, expi, J0), the error counts in units of a result that vanishes.
 - On GPU and TPU most functions are XLA's own, and errors are XLA's.
 
 ## Real numbers
