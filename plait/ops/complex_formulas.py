@@ -3,8 +3,9 @@
 XLA's own cancel (the real part of sinh(1e-6 + 0.5i) is 1.5 % off), overflow before their time, and
 multiply zeros by infinities. Here each part is a product or quotient of real functions and of sums
 without cancellation. Errors are below 8 units in the last place of each part, but for a part that
-is about to change its sign (expm1, logistic). The values at infinities and NaN are those of ISO C,
-annex G.6, which NumPy and the array API standard have too; signs that C leaves open are NumPy's.
+is about to change its sign (expm1, logistic, and log of complex128 within 1e-15 of the unit
+circle). The values at infinities and NaN are those of ISO C, annex G.6, which NumPy and the array
+API standard have too; signs that C leaves open are NumPy's.
 """
 
 from __future__ import annotations
