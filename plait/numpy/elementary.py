@@ -118,18 +118,6 @@ def log10(x: Any, /) -> Any:
     return _float(functions.log10, "log10", x)
 
 
-def _is_wide(x: Any) -> bool:
-    dtype = type_of(x).dtype
-    return dtype in COMPLEX or dtype.itemsize >= 4
-
-
-def _narrow(function: Any, x: Any) -> Any:
-    # Two roundings to half precision would lose a digit: compute in float32, round once.
-    x = value("log", x)
-    wide = function(arithmetic.convert_element_type(x, dtypes.float32, x.type.weak_type))
-    return arithmetic.convert_element_type(wide, x.dtype, x.type.weak_type)
-
-
 def sqrt(x: Any, /) -> Any:
     """The square root; NaN for negative real x.
 
@@ -282,6 +270,12 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     x1, x2 = promote("hypot", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         raise DtypeError("complex numbers are not taken", op="hypot", x1=x1, x2=x2)
+    dtype = type_of(x1).dtype
+    if dtype.itemsize < 4:
+        # Several roundings to half precision would lose a digit: compute in float32, round once.
+        wide = hypot(*(arithmetic.convert_element_type(x, dtypes.float32) for x in (x1, x2)))
+        weak = type_of(x1).weak_type and type_of(x2).weak_type
+        return arithmetic.convert_element_type(wide, dtype, weak)
     a, b = functions.abs(x1), functions.abs(x2)
     large, small = maximum(a, b), minimum(a, b)
     zero = equal(large, 0)
