@@ -34,7 +34,10 @@ LAYERS = [
         "plait.ops",
         *(
             f"plait.ops.{m}"
-            for m in ("constant", "axes", "complex_edges", "elementwise", "arithmetic")
+            for m in (
+                *("constant", "axes", "complex_edges", "complex_formulas", "elementwise"),
+                "arithmetic",
+            )
         ),
     ],
     ["plait.interpreters", "plait.interpreters.*"],

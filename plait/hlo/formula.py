@@ -140,6 +140,17 @@ def chebyshev(t: Any, coefficients: Sequence[float]) -> Any:
     return t * b1 - b2 + coefficients[0]
 
 
+def with_sign(y: Any, x: Any) -> Any:
+    """y, whose sign bit is 0, with the sign of x; both float32 or both float64.
+
+    A y of any sign is masked by the caller: XLA:CPU miscompiles the general form before a
+    conversion to bfloat16.
+    """
+    integer = np.dtype(np.int32 if y.dtype == np.float32 else np.int64)
+    sign = int(np.iinfo(integer).min)
+    return (y.view(integer) | (x.view(integer) & sign)).view(y.dtype)
+
+
 # --- numbers of twice the precision, as sums
 
 
@@ -216,6 +227,9 @@ class HloMath:
 
     def sqrt(self, x: Term) -> Term:
         return self._unary("sqrt", x)
+
+    def rsqrt(self, x: Term) -> Term:
+        return self._unary("rsqrt", x)
 
     def sin(self, x: Term) -> Term:
         return self._unary("sine", x)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
-from plait.core.dtypes import BOOL, COMPLEX, INEXACT, INTEGER
+from plait.core.dtypes import BOOL, COMPLEX, INEXACT, INT, INTEGER
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError
 from plait.numpy.at_once import at_once
@@ -41,6 +41,7 @@ from plait.numpy.ufuncs import (
     where,
 )
 from plait.ops import arithmetic, compare, functions
+from plait.ops.bessel import bessel_i0
 from plait.ops.bitcast import bitcast_convert_type
 from plait.ops.logaddexp import logaddexp as log_sum
 
@@ -114,27 +115,7 @@ def log10(x: Any, /) -> Any:
     >>> jnp.log10(jnp.array([1, 100, 0.001]))
     Array([ 0.,  2., -3.], dtype=float32)
     """
-    x = to_inexact("log10", x)
-    if not _is_wide(x):
-        return _narrow(log10, x)
-    y, factor = functions.log.bind(x), 1 / math.log(10)
-    if type_of(x).dtype not in COMPLEX:
-        return multiply(y, factor)
-    # A product of complex numbers would be NaN at infinities.
-    parts = (multiply(part.bind(y), factor) for part in (functions.real, functions.imag))
-    return functions.complex(*parts)
-
-
-def _is_wide(x: Any) -> bool:
-    dtype = type_of(x).dtype
-    return dtype in COMPLEX or dtype.itemsize >= 4
-
-
-def _narrow(function: Any, x: Any) -> Any:
-    # Two roundings to half precision would lose a digit: compute in float32, round once.
-    x = value("log", x)
-    wide = function(arithmetic.convert_element_type(x, dtypes.float32, x.type.weak_type))
-    return arithmetic.convert_element_type(wide, x.dtype, x.type.weak_type)
+    return _float(functions.log10, "log10", x)
 
 
 def sqrt(x: Any, /) -> Any:
@@ -289,6 +270,12 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     x1, x2 = promote("hypot", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         raise DtypeError("complex numbers are not taken", op="hypot", x1=x1, x2=x2)
+    dtype = type_of(x1).dtype
+    if dtype.itemsize < 4:
+        # Several roundings to half precision would lose a digit: compute in float32, round once.
+        wide = hypot(*(arithmetic.convert_element_type(x, dtypes.float32) for x in (x1, x2)))
+        weak = type_of(x1).weak_type and type_of(x2).weak_type
+        return arithmetic.convert_element_type(wide, dtype, weak)
     a, b = functions.abs(x1), functions.abs(x2)
     large, small = maximum(a, b), minimum(a, b)
     zero = equal(large, 0)
@@ -511,7 +498,12 @@ def gcd(x1: Any, x2: Any) -> Any:
         left = compare.ne(pair[1], np.zeros((), pair[1].dtype))
         return reduce_or(left, range(left.ndim))
 
-    return while_loop(unfinished, step, (abs(x1), abs(x2)))[0]
+    dtype = type_of(x1).dtype
+    # The smallest integer has no positive counterpart, but an unsigned one.
+    unsigned = np.dtype(f"uint{8 * dtype.itemsize}") if dtype in INT else dtype
+    pair = (arithmetic.convert_element_type(abs(x), unsigned) for x in (x1, x2))
+    divisor = while_loop(unfinished, step, tuple(pair))[0]
+    return arithmetic.convert_element_type(divisor, dtype)
 
 
 def lcm(x1: Any, x2: Any) -> Any:
@@ -539,31 +531,13 @@ def _integers(op: str, x1: Any, x2: Any) -> list[Any]:
 def i0(x: Any) -> Any:
     """The modified Bessel function of the first kind, of order 0.
 
-    Source: rational approximations as in Abramowitz and Stegun 9.8.1 and 9.8.2 reach 1e-7 only; the
-    power series and the asymptotic series, each summed to float32's last digit, take their place.
-
     >>> jnp.i0(jnp.array([0.0, 2.0, -2.0])).round(3)
     Array([1.  , 2.28, 2.28], dtype=float32)
     """
     x = to_inexact("i0", x)
     if type_of(x).dtype in COMPLEX:
         raise ArgumentError("complex numbers are not taken", op="i0", x=x)
-    x = abs(x)
-    quarter = multiply(multiply(x, x), 0.25)
-    small = minimum(quarter, 56.25)
-    term = total = 1.0
-    for k in range(1, 45):
-        term = multiply(term, multiply(small, 1.0 / (k * k)))
-        total = add(total, term)
-    # I0(x) ~ e**x / sqrt(2 pi x) * (1 + 1/(8x) + 9/(2 (8x)**2) + ...), for x > 15.
-    large = maximum(x, 15.0)
-    term = tail = 1.0
-    for k in range(1, 16):
-        term = multiply(term, true_divide((2 * k - 1) ** 2 / (8 * k), large))
-        tail = add(tail, term)
-    far = multiply(true_divide(exp(large), sqrt(multiply(2 * math.pi, large))), tail)
-    result = where(compare.le(x, literal(15.0, type_of(x).dtype)), total, far)
-    return where(isinf(x), x, result)
+    return bessel_i0(x)
 
 
 @at_once(operands=1)

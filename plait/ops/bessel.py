@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -195,17 +196,19 @@ bessel_i1e = unary(
 )
 
 
-def _unscaled(m: Any, x: Any, scaled: Any) -> Any:
-    # exp(|x|) in two factors: it overflows before the product does.
-    half = m.exp(m.minimum(abs(x), 1500.0) * 0.5)
-    return half * scaled * half
+def _unscaled(m: Any, x: Any, scaled: Callable[..., Any]) -> Any:
+    # exp(|x|) in two factors: it overflows before the product does. Far out, where the product is
+    # infinite, the scaled function at infinity would be 0.
+    x = m.minimum(m.maximum(x, -1400.0), 1400.0)
+    half = m.exp(abs(x) * 0.5)
+    return half * scaled(m, x) * half
 
 
 bessel_i0 = unary(
     "bessel_i0",
     doc="I0(x), the modified Bessel function of order 0.",
     accepts=FLOAT,
-    **by_formula(lambda m, x: _unscaled(m, x, _bessel_i0e(m, x))),
+    **by_formula(lambda m, x: _unscaled(m, x, _bessel_i0e)),
     jvp=lambda y, x, t: mul(t, bessel_i1(x)),
     samples=[real(2, 3, low=-12.0, high=12.0)],
 )
@@ -214,7 +217,7 @@ bessel_i1 = unary(
     "bessel_i1",
     doc="I1(x), the modified Bessel function of order 1.",
     accepts=FLOAT,
-    **by_formula(lambda m, x: _unscaled(m, x, _bessel_i1e(m, x))),
+    **by_formula(lambda m, x: _unscaled(m, x, _bessel_i1e)),
     jvp=lambda y, x, t: mul(t, sub(bessel_i0(x), _over_x(y, x))),
     samples=[real(2, 3, low=-12.0, high=12.0), np.array([0.0, 0.5])],
 )

@@ -12,14 +12,12 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from plait.core import dtypes
 from plait.core.types import ArrayType
 from plait.hlo.builder import Builder, Value
-from plait.hlo.formula import HloMath, Term
+from plait.hlo.formula import HloMath, Term, with_sign
 
-_INF, _NAN = math.inf, math.nan
+INF, NAN = math.inf, math.nan
 
 
 class Parts(NamedTuple):
@@ -29,131 +27,74 @@ class Parts(NamedTuple):
     im: Any
 
 
+def parts(m: HloMath, z: Value) -> Parts:
+    kind = ArrayType(z.shape, dtypes.real_of(z.dtype))
+    return Parts(*(m.term(m.b.op(part, (z,), kind)) for part in ("real", "imag")))
+
+
+def joined(b: Builder, z: Parts, kind: ArrayType) -> Value:
+    """The complex numbers of some parts."""
+    return b.op("complex", (z.re.value, z.im.value), kind)
+
+
 def with_edges(
     b: Builder, x: Value, y: Value, edges: Callable[[HloMath, Parts, Parts], Parts]
 ) -> Value:
     """The right value at x of a function of which XLA's is y."""
     m = HloMath(b)
-
-    def parts(z: Value) -> Parts:
-        kind = ArrayType(z.shape, dtypes.real_of(z.dtype))
-        return Parts(*(m.term(b.op(part, (z,), kind)) for part in ("real", "imag")))
-
-    re, im = edges(m, parts(x), parts(y))
-    return b.op("complex", (re.value, im.value), y.type)
+    return joined(b, edges(m, parts(m, x), parts(m, y)), y.type)
 
 
-def log2(b: Builder, x: Value) -> Value:
-    """The logarithm to base 2: a product of complex numbers would be NaN at infinities."""
-
-    def edges(m: HloMath, x: Parts, y: Parts) -> Parts:
-        y = log(m, x, y)
-        return Parts(y.re * (1 / math.log(2)), y.im * (1 / math.log(2)))
-
-    return with_edges(b, x, b.unary("log", x), edges)
-
-
-def magnitude(b: Builder, x: Value) -> Value:
-    """The absolute value, infinite beside a NaN too."""
-    m, kind = HloMath(b), ArrayType(x.shape, dtypes.real_of(x.dtype))
-    re, im = (m.term(b.op(part, (x,), kind)) for part in ("real", "imag"))
-    y = m.term(b.unary("abs", x, kind.dtype))
-    return m.where(_infinite(re) | _infinite(im), _INF, y).value
-
-
-def _nan(x: Term) -> Term:
+def is_nan(x: Term) -> Term:
     return x != x
 
 
-def _infinite(x: Term) -> Term:
-    return abs(x) == _INF
+def infinite(x: Term) -> Term:
+    return abs(x) == INF
 
 
-def _unbounded(x: Term) -> Term:
+def unbounded(x: Term) -> Term:
     """Infinite or NaN."""
-    return ~(abs(x) < _INF)
+    return ~(abs(x) < INF)
 
 
-def _lost(x: Term, other: Term) -> Term:
-    """x finite and not 0, beside a NaN: of large x XLA's formulas leave the NaN out."""
-    return _nan(other) & (abs(x) < _INF) & (x != 0.0)
-
-
-def _but(m: HloMath, y: Parts, where: Term, re: Any, im: Any) -> Parts:
+def but(m: HloMath, y: Parts, where: Term, re: Any, im: Any) -> Parts:
     """y, but the numbers (re, im) in some places."""
     return Parts(m.where(where, re, y.re), m.where(where, im, y.im))
 
 
-def _with_sign(y: Term, x: Term) -> Term:
-    """y with the sign of x."""
-    integer = np.dtype(np.int32 if y.dtype == dtypes.float32 else np.int64)
-    sign = int(np.iinfo(integer).min)
-    return ((y.view(integer) & ~sign) | (x.view(integer) & sign)).view(y.dtype)
-
-
-def exp(m: HloMath, x: Parts, y: Parts, limit: float = 0.0) -> Parts:
-    lost = _unbounded(x.im)
-    y = _but(m, y, (x.re == _INF) & lost, _INF, _NAN)
-    return _but(m, y, (x.re == -_INF) & lost, limit, 0.0)
-
-
-def expm1(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return exp(m, x, y, limit=-1.0)
-
-
-def log(m: HloMath, x: Parts, y: Parts) -> Parts:
-    one = (_infinite(x.re) & _nan(x.im)) | (_nan(x.re) & _infinite(x.im))
-    return _but(m, y, one, _INF, _NAN)
-
-
-def cosh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    lost = _unbounded(x.im)
-    y = _but(m, y, (x.re == 0.0) & lost, _NAN, 0.0)
-    return _but(m, y, _infinite(x.re) & lost, _INF, _NAN)
-
-
-def sinh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return _but(m, y, ((x.re == 0.0) | _infinite(x.re)) & _unbounded(x.im), x.re, _NAN)
-
-
-def tanh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return _but(m, y, (x.re == 0.0) & _unbounded(x.im), x.re, _NAN)
+def _lost(m: HloMath, x: Parts, y: Parts) -> Parts:
+    """y, but NaN where a part of x is NaN and the other not infinite."""
+    lost = (is_nan(x.re) & ~infinite(x.im)) | (is_nan(x.im) & ~infinite(x.re))
+    return but(m, y, lost, NAN, NAN)
 
 
 def acosh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(y.re, _with_sign(y.im, x.im))
-    y = _but(m, y, _lost(x.re, x.im), _NAN, _NAN)
-    return _but(m, y, (x.re == 0.0) & _nan(x.im), _NAN, math.pi / 2)
+    y = _lost(m, x, Parts(y.re, with_sign(abs(y.im), x.im)))
+    return but(m, y, (x.re == 0.0) & is_nan(x.im), NAN, math.pi / 2)
 
 
 def asinh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(_with_sign(y.re, x.re), _with_sign(y.im, x.im))
-    y = _but(m, y, _lost(x.im, x.re), _NAN, _NAN)
-    return _but(m, y, _nan(x.re) & (x.im == 0.0), _NAN, x.im)
+    y = _lost(m, x, Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im)))
+    return but(m, y, is_nan(x.re) & (x.im == 0.0), NAN, x.im)
 
 
 def atanh(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(_with_sign(y.re, x.re), _with_sign(y.im, x.im))
-    limit = (x.re == 0.0) | _infinite(x.re)
-    y = _but(m, y, _nan(x.im) & limit, _with_sign(m.full_like(x.re, 0.0), x.re), _NAN)
-    return _but(m, y, (_nan(x.im) & ~limit) | (_nan(x.re) & ~_infinite(x.im)), _NAN, _NAN)
+    y = _lost(m, x, Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im)))
+    limit = (x.re == 0.0) | infinite(x.re)
+    return but(m, y, is_nan(x.im) & limit, with_sign(m.full_like(x.re, 0.0), x.re), NAN)
 
 
 def sqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(y.re, _with_sign(y.im, x.im))
-    y = _but(m, y, (x.re == _INF) & _nan(x.im), _INF, _NAN)
-    y = _but(m, y, (x.re == -_INF) & _nan(x.im), _NAN, _INF)
-    return _but(m, y, _infinite(x.im), _INF, x.im)
-
-
-def rsqrt(m: HloMath, x: Parts, y: Parts) -> Parts:
-    return Parts(y.re, _with_sign(y.im, -x.im))
+    y = Parts(y.re, with_sign(abs(y.im), x.im))
+    y = but(m, y, (x.re == INF) & is_nan(x.im), INF, NAN)
+    y = but(m, y, (x.re == -INF) & is_nan(x.im), NAN, INF)
+    return but(m, y, infinite(x.im), INF, x.im)
 
 
 def acos(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = Parts(y.re, _with_sign(y.im, -x.im))
-    y = _but(m, y, _lost(x.re, x.im), _NAN, _NAN)
-    return _but(m, y, (x.re == 0.0) & _nan(x.im), math.pi / 2, _NAN)
+    y = _lost(m, x, Parts(y.re, with_sign(abs(y.im), -x.im)))
+    return but(m, y, (x.re == 0.0) & is_nan(x.im), math.pi / 2, NAN)
 
 
 # --- f(z) = -i g(iz), where g is the hyperbolic function: the same, a quarter turn on
@@ -169,22 +110,4 @@ def _turned(
     return edges
 
 
-tan, asin, atan = map(_turned, (tanh, asinh, atanh))
-
-
-def sin(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = _turned(sinh)(m, x, y)
-    # Here XLA's product of sin(0) and infinity is lost, as that of cosine below.
-    zero = x.re == 0.0
-    return Parts(m.where(zero, x.re, y.re), m.where(zero & _unbounded(x.im), x.im, y.im))
-
-
-def cos(m: HloMath, x: Parts, y: Parts) -> Parts:
-    y = cosh(m, Parts(-x.im, x.re), y)
-    y = _but(m, y, (x.re == 0.0) & _unbounded(x.im), abs(x.im), 0.0)
-    return Parts(
-        y.re,
-        m.where(
-            x.re == 0.0, -_with_sign(x.re, x.im) * _with_sign(m.full_like(x.re, 1.0), x.re), y.im
-        ),
-    )
+asin, atan = map(_turned, (asinh, atanh))

@@ -14,16 +14,11 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.types import ArrayType
-from plait.hlo.formula import HloMath, Term, polynomial
+from plait.hlo.formula import HloMath, Term, polynomial, with_sign
 
 _F64, _I32, _I64, _U64 = dtypes.float64, dtypes.int32, dtypes.int64, dtypes.uint64
 _PI_LOW = 1.2246467991473532e-16  # π = math.pi + _PI_LOW
 _LN2_HIGH, _LN2_LOW = 0.6931471803691238, 1.9082149292705877e-10  # the first has 32 bits
-
-
-def _with_sign(y: Term, x: Term) -> Term:
-    """y, not negative, with the sign of x."""
-    return (y.view(_I64) | (x.view(_I64) & -(2**63))).view(_F64)
 
 
 def _upper(x: Term, bits: int) -> Term:
@@ -183,6 +178,41 @@ def tan64(m: HloMath, x: Term) -> Term:
 # --- exponentials and logarithms
 
 
+# (exp(r) - 1 - r) / r², |r| <= log(2)/2.
+_EXP = (
+    2.077770271739619e-09,
+    2.5108500863753854e-08,
+    2.7557719367994026e-07,
+    2.755724576163261e-06,
+    2.4801586801560876e-05,
+    0.0001984126988458268,
+    0.0013888888889150033,
+    0.008333333333322231,
+    0.04166666666666613,
+    0.16666666666666677,
+    0.5,
+)
+
+
+def _expm1(m: HloMath, x: Term) -> tuple[Term, Term]:
+    """exp(x) - 1 as a sum of two numbers, the second of them small; x in [-40, 709.7]."""
+    n = m.rint(x * (1.0 / math.log(2.0)))
+    h, low = x - n * _LN2_HIGH, n * _LN2_LOW
+    r = h - low
+    t = r * r * polynomial(r, _EXP) + ((h - r) - low)
+    # (1 + r + t) 2^n - 1 with half the power, which is finite: the sum of (s - 1/2), s r and s t.
+    s = (((n + 1.5 * 2.0**52).view(_I64) + 1022) << 52).view(_F64)
+    y, lost = _two_sum(s - 0.5, s * r)
+    y, rest = _two_sum(y, lost + s * t)
+    return y * 2.0, rest * 2.0
+
+
+def expm1_64(m: HloMath, x: Term) -> Term:
+    """exp(x) - 1."""
+    y, _ = _expm1(m, m.where(x < -40.0, -40.0, m.where(x > 710.0, 710.0, x)))
+    return m.where(abs(x) < 2.0**-54, x, y)
+
+
 def _half_exp(m: HloMath, size: Term) -> Term:
     """exp(size) / 2 in two factors, so that it does not overflow before its time."""
     t = m.exp(size * 0.5)
@@ -190,11 +220,13 @@ def _half_exp(m: HloMath, size: Term) -> Term:
 
 
 def sinh64(m: HloMath, x: Term) -> Term:
-    """The hyperbolic sine, to 3 units in the last place."""
+    """The hyperbolic sine."""
     size = abs(x)
-    e = m.expm1(m.where(size < 22.0, size, 0.0))
-    y = m.where(size < 22.0, (e + e / (e + 1.0)) * 0.5, _half_exp(m, size))
-    return m.where(size < 2.0**-28, x, _with_sign(y, x))
+    e, low = _expm1(m, m.where(size < 22.0, size, 0.0))
+    q = e / (e + 1.0)
+    y = (e + (q + low * ((1.0 - q) * (1.0 - q) + 1.0))) * 0.5
+    y = m.where(size < 22.0, y, _half_exp(m, size))
+    return m.where(size < 2.0**-28, x, with_sign(y, x))
 
 
 def cosh64(m: HloMath, x: Term) -> Term:
@@ -202,6 +234,18 @@ def cosh64(m: HloMath, x: Term) -> Term:
     size = abs(x)
     e = m.exp(m.where(size < 22.0, size, 0.0))
     return m.where(size < 22.0, (e + 1.0 / e) * 0.5, _half_exp(m, size))
+
+
+def tanh64(m: HloMath, x: Term) -> Term:
+    """The hyperbolic tangent, to 1.6 units in the last place."""
+    size = abs(x)
+    e, low = _expm1(m, m.where(size < 20.0, size, 20.0) * 2.0)
+    d, lost = _two_sum(e, m.full_like(e, 2.0))
+    r = 1.0 / d
+    q = e * r
+    y = q + (low - q * (low + lost)) * r
+    y = m.where(x == x, y, x)
+    return m.where(size < 2.0**-28, x, with_sign(y, x))
 
 
 # (atanh(s)/s - 1) / s² in s², |s| <= (√2 - 1)/(√2 + 1).
@@ -248,6 +292,11 @@ def log64(m: HloMath, x: Term) -> Term:
     return m.where(inside, y, edge)
 
 
+def log10_64(m: HloMath, x: Term) -> Term:
+    """The logarithm to base 10, to 2.5 units in the last place."""
+    return log64(m, x) * (1.0 / math.log(10.0))
+
+
 def log1p64(m: HloMath, x: Term) -> Term:
     """The logarithm of 1 + x."""
     inside = (x > -1.0) & (x < math.inf)
@@ -263,8 +312,8 @@ def atanh64(m: HloMath, x: Term) -> Term:
     twice = inside + inside
     quotient = twice * (1.0 / (1.0 - inside))
     y = _log1p(m, m.where(inside < 0.5, twice + quotient * inside, quotient))
-    y = m.where(size < 2.0**-28, x, _with_sign(y * 0.5, x))
-    edge = m.where(size == 1.0, _with_sign(m.full_like(x, math.inf), x), math.nan)
+    y = m.where(size < 2.0**-28, x, with_sign(y * 0.5, x))
+    edge = m.where(size == 1.0, with_sign(m.full_like(x, math.inf), x), math.nan)
     return m.where(size < 1.0, y, edge)
 
 
@@ -285,7 +334,7 @@ def cbrt64(m: HloMath, x: Term) -> Term:
     t = d * (1.0 / (r * r))
     r = r + r * ((t - r) / (r + r + t))
     r = r * m.where(tiny, m.full_like(x, 2.0**-100), 1.0)
-    return m.where((d > 0.0) & (d < math.inf), _with_sign(r, x), x)
+    return m.where((d > 0.0) & (d < math.inf), with_sign(r, x), x)
 
 
 # (asin(u)/u - 1) / u² in u², |u| <= 1/2.
@@ -319,7 +368,7 @@ def asin64(m: HloMath, x: Term) -> Term:
     """The arcsine."""
     near, u, v = _asin_parts(m, x)
     y = m.where(near, u + v, math.pi / 2 - ((u + v) * 2.0 - _PI_LOW / 2))
-    return m.where(abs(x) < 2.0**-27, x, _with_sign(y, x))
+    return m.where(abs(x) < 2.0**-27, x, with_sign(y, x))
 
 
 def acos64(m: HloMath, x: Term) -> Term:
@@ -368,7 +417,7 @@ def atan64(m: HloMath, x: Term) -> Term:
     one = m.full_like(x, 1.0)
     a, rest = _angle(m, m.where(steep, one, size), m.where(steep, size, one))
     y = m.where(steep, math.pi / 2 - (a - (_PI_LOW / 2 - rest)), a + rest)
-    return m.where(size < 2.0**-27, x, _with_sign(y, x))
+    return m.where(size < 2.0**-27, x, with_sign(y, x))
 
 
 def atan2_64(m: HloMath, y: Term, x: Term) -> Term:

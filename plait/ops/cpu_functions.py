@@ -3,10 +3,10 @@
 A formula without branches becomes vector code inside whatever loop XLA fuses it into. All follow
 one pattern: reduce the operand to a short interval, evaluate a polynomial, put the result together.
 This is done in float64, which costs little more than float32 would and leaves one rounding that
-counts.
+counts; but in float32 for exp, tanh, erf and log, of which XLA:CPU makes fast vector code itself,
+only less exact.
 The polynomials are minimax approximations of the function named beside them, found by Remez's
-algorithm with mpmath. What XLA:CPU turns into vector code itself (exp, log, tanh, erf, ...) is not
-here.
+algorithm with mpmath.
 
 Three traits of XLA:CPU shape the formulas. It may fuse a product and a sum into one rounding. It
 reads and writes subnormal floats as zeros, so these are handled as integers. And it copies cheap
@@ -23,10 +23,10 @@ from typing import Any
 
 from plait.core import dtypes
 from plait.core.types import ArrayType
-from plait.hlo.formula import HloMath, Term, polynomial
+from plait.hlo.formula import HloMath, Term, polynomial, with_sign
 
 _F32, _F64 = dtypes.float32, dtypes.float64
-_I32, _I64, _U64 = dtypes.int32, dtypes.int64, dtypes.uint64
+_I32, _U32, _I64, _U64 = dtypes.int32, dtypes.uint32, dtypes.int64, dtypes.uint64
 _SIGN, _INFINITY = -(2**31), 0x7F800000  # the sign bit, and the bits of infinity
 
 
@@ -49,16 +49,6 @@ def lowering(
             return usual(b, *xs)
         y = formula(m, *(m.term(x).astype(_F32) for x in xs))
         return b.convert(y.value, dtype)
-
-    return lower
-
-
-def double_only(usual: str, double: Callable[..., Term]) -> Callable[..., Any]:
-    """A `cpu` rule: double(m, x) for float64, XLA's op for all other dtypes."""
-
-    def lower(b: Any, x: Any) -> Any:
-        m = HloMath(b)
-        return double(m, m.term(x)).value if x.dtype == _F64 else b.unary(usual, x)
 
     return lower
 
@@ -86,9 +76,12 @@ def _exact(m: HloMath, x: Term) -> Term:
     return m.where(size < 0x00800000, number * 2.0**-149, x.astype(_F64))
 
 
-def _with_sign(y: Term, x: Term) -> Term:
-    """y, not negative, with the sign of x; both float32."""
-    return (y.view(_I32) | (x.view(_I32) & _SIGN)).view(_F32)
+def _subnormal(m: HloMath, x: Term) -> tuple[Term, Term]:
+    """Whether x is subnormal, and the number that it is then, times 2^149."""
+    bits = x.view(_I32)
+    size = bits & ~_SIGN
+    number = m.where(bits < 0, -size, size).astype(_F32)
+    return (size - 1).view(_U32) < 0x007FFFFF, number
 
 
 def _between(m: HloMath, x: Term, low: float, high: float) -> Term:
@@ -228,11 +221,76 @@ def expm1_32(m: HloMath, x: Term) -> Term:
     return m.where(abs(x) < 2.0**-26, x, y)
 
 
+# (exp(r) - 1 - r) / r², |r| <= log(2)/2.
+_EXP = (
+    0.001381460476180616,
+    0.008368717084922421,
+    0.04166838794239279,
+    0.16666520629492512,
+    0.499999934481861,
+)
+_LN2_HIGH = 0.693359375  # of 10 bits: its products with whole numbers up to 2^14 are exact
+_LN2_LOW = math.log(2.0) - _LN2_HIGH
+_WHOLE_32 = 1.5 * 2.0**23  # beside it, the low bits of a whole number are the number itself
+_LOG_SMALLEST, _LOG_LARGEST = -87.33654, 88.72284  # of the normal float32
+
+
+def _exp_parts_32(m: HloMath, x: Term) -> tuple[Term, Term]:
+    """(p, n) with exp(x) = (1 + p) 2^n, |p| < 0.42; n int32, of which the 9 low bits count."""
+    n = m.rint(x * _LOG2_E)
+    r = (x - n * _LN2_HIGH) - n * _LN2_LOW
+    return r + r * r * polynomial(r, _EXP), (n + _WHOLE_32).view(_I32)
+
+
+def _power_of_2(n: Term) -> Term:
+    """2^n as float32, n in [-126, 127] modulo 2^9."""
+    return ((n + 127) << 23).view(_F32)
+
+
+def exp32(m: HloMath, x: Term) -> Term:
+    """e ** x, to 1.1 units in the last place."""
+    p, n = _exp_parts_32(m, m.where(x < -105.0, -105.0, x))
+    bits = (1.0 + p).view(_I32) + (n << 23)
+    # 2^149 times the result, rounded to a whole number, is the bits of a subnormal result.
+    subnormal = ((bits + (149 << 23)).view(_F32) + 2.0**23).view(_I32) - 0x4B000000
+    y = m.where(x < _LOG_SMALLEST, subnormal, bits).view(_F32)
+    return m.where(x < _LOG_LARGEST, y, x + math.inf)
+
+
+# (tanh(x)/x - 1) / x² in x², |x| <= 5/8.
+_TANH = (
+    -0.005717043351730652,
+    0.020650586073034452,
+    -0.053743497857780334,
+    0.13331491287158762,
+    -0.33333283925412843,
+)
+
+
+def tanh32(m: HloMath, x: Term) -> Term:
+    """The hyperbolic tangent, to 1.3 units in the last place."""
+    size = abs(x)
+    p, n = _exp_parts_32(m, m.where(size > 10.0, 20.0, size * 2.0))
+    s = _power_of_2(n)
+    far = 1.0 - 2.0 / (p * s + (s + 1.0))
+    z = x * x
+    near = polynomial(z, _TANH) * (z * x) + x
+    y = m.where(size < 0.625, near, with_sign(far, x))
+    return m.where(size < 2.0**-12, x, y)
+
+
+def logistic32(m: HloMath, x: Term) -> Term:
+    """1 / (1 + exp(-x)), to 0.51 units in the last place."""
+    e = _exp(m, _between(m, x, -105.0, 89.0).astype(_F64) * -_LOG2_E)
+    y = _to_float32(m, 1.0 / (e + 1.0))
+    return m.where(x == x, y, x)
+
+
 def sinh32(m: HloMath, x: Term) -> Term:
     """The hyperbolic sine, to 0.51 units in the last place."""
     e = _expm1(m, _between(m, abs(x), 0.0, 91.0).astype(_F64) * _LOG2_E)
     y = ((e + e / (e + 1.0)) * 0.5).astype(_F32)
-    return m.where(abs(x) < 2.0**-12, x, _with_sign(y, x))
+    return m.where(abs(x) < 2.0**-12, x, with_sign(y, x))
 
 
 def cosh32(m: HloMath, x: Term) -> Term:
@@ -262,8 +320,8 @@ def _log_of_fraction(m: HloMath, f: Term) -> Term:
     return polynomial(z, _LOG) * z * s + s
 
 
-def _log_parts(m: HloMath, size: Term) -> tuple[Term, Term, Term]:
-    """(e, half, zero): log x = e log 2 + 2 half, both float64; and whether x is 0.
+def _fraction(m: HloMath, size: Term) -> tuple[Term, Term, Term]:
+    """(e, f, zero): x = 2^e f, e int32 and f in [√½, √2]; and whether x is 0.
 
     From the bits of a float32 that is not negative.
     """
@@ -271,11 +329,15 @@ def _log_parts(m: HloMath, size: Term) -> tuple[Term, Term, Term]:
     # The bits of a subnormal number, as an integer, are the number times 2^149.
     bits = m.where(subnormal, size.astype(_F32).view(_I32), size)
     e = (bits - _ROOT_HALF_32) >> 23
-    f = (bits - (e << 23)).view(_F32).astype(_F64)
+    f = (bits - (e << 23)).view(_F32)
     # Not size == 0: LLVM would make it a comparison of floats, which takes subnormals for zeros.
-    zero = e == -127
-    e = e.astype(_F64)
-    return m.where(subnormal, e - 149.0, e), _log_of_fraction(m, f), zero
+    return m.where(subnormal, e - 149, e), f, e == -127
+
+
+def _log_parts(m: HloMath, size: Term) -> tuple[Term, Term, Term]:
+    """(e, half, zero): log x = e log 2 + 2 half, both float64; from the same bits."""
+    e, f, zero = _fraction(m, size)
+    return e.astype(_F64), _log_of_fraction(m, f.astype(_F64)), zero
 
 
 def _log64(m: HloMath, d: Term) -> Term:
@@ -293,10 +355,56 @@ def _log_edges(m: HloMath, x: Term, zero: Term, y: Term) -> Term:
     return m.where(zero, -math.inf, y)
 
 
+# (log(1 + f) - f + f²/2) / f³, √½ <= 1 + f <= √2.
+_LOG1P = (
+    -0.07634707787056255,
+    0.1276174438824243,
+    -0.13160178222737665,
+    0.14201735442649757,
+    -0.16623356431119016,
+    0.20001227855457906,
+    -0.2500082104084567,
+    0.33333331693418283,
+)
+
+
+def log32(m: HloMath, x: Term) -> Term:
+    """The natural logarithm, to 0.9 units in the last place."""
+    e, f, zero = _fraction(m, x.view(_I32) & ~_SIGN)
+    f = f - 1.0
+    e = e.astype(_F32)
+    z = f * f
+    rest = f * z * polynomial(f, _LOG1P) + e * _LN2_LOW
+    return _log_edges(m, x, zero, e * _LN2_HIGH + (f - (z * 0.5 - rest)))
+
+
+def log1p32(m: HloMath, x: Term) -> Term:
+    """log(1 + x), to 0.51 units in the last place."""
+    inside = (x > -1.0) & (x < math.inf)
+    y = _log64(m, m.where(inside, x, 0.0).astype(_F64) + 1.0).astype(_F32)
+    edge = m.where(x == -1.0, -math.inf, m.where(x < -1.0, math.nan, x))
+    return m.where(abs(x) < 2.0**-25, x, m.where(inside, y, edge))
+
+
 def log2_32(m: HloMath, x: Term) -> Term:
     """The logarithm to base 2, to 0.51 units in the last place."""
     e, half, zero = _log_parts(m, x.view(_I32) & ~_SIGN)
     return _log_edges(m, x, zero, (e + half * (2.0 * _LOG2_E)).astype(_F32))
+
+
+def log10_32(m: HloMath, x: Term) -> Term:
+    """The logarithm to base 10, to 0.51 units in the last place."""
+    e, half, zero = _log_parts(m, x.view(_I32) & ~_SIGN)
+    y = e * math.log10(2.0) + half * (2.0 / math.log(10.0))
+    return _log_edges(m, x, zero, y.astype(_F32))
+
+
+def logaddexp32(m: HloMath, x: Term, y: Term) -> Term:
+    """log(exp(x) + exp(y)), to 2 units in the last place beside 0, where its two terms cancel."""
+    gap = abs(m.where(x == y, 0.0, x.astype(_F64) - y.astype(_F64)))
+    rest = _log64(m, _exp(m, m.where(gap > 105.0, 105.0, gap) * -_LOG2_E) + 1.0)
+    z = (m.maximum(x, y).astype(_F64) + rest).astype(_F32)
+    return m.where(x == x, z, x)
 
 
 def asinh32(m: HloMath, x: Term) -> Term:
@@ -309,7 +417,7 @@ def asinh32(m: HloMath, x: Term) -> Term:
     # asinh(x) = x - x³/6 + ...: where the logarithm of 1 + x would lose digits.
     cubic = (d - d * d * d * (1.0 / 6.0)).astype(_F32)
     y = m.where(abs(x) < 2.0**-7, cubic, y)
-    return m.where(abs(x) < 2.0**-12, x, _with_sign(y, x))
+    return m.where(abs(x) < 2.0**-12, x, with_sign(y, x))
 
 
 def acosh32(m: HloMath, x: Term) -> Term:
@@ -329,8 +437,8 @@ def atanh32(m: HloMath, x: Term) -> Term:
     # atanh(x) = x + x³/3 + x⁵/5 + ...: where the logarithm of 1 + 2 x would lose digits.
     series = ((d * d * (1.0 / 5.0) + 1.0 / 3.0) * d * d * d + d).astype(_F32)
     y = m.where(abs(x) < 2.0**-7, series, y)
-    y = m.where(abs(x) < 2.0**-12, x, _with_sign(y, x))
-    edge = m.where(abs(x) == 1.0, _with_sign(m.full_like(x, math.inf), x), math.nan)
+    y = m.where(abs(x) < 2.0**-12, x, with_sign(y, x))
+    edge = m.where(abs(x) == 1.0, with_sign(m.full_like(x, math.inf), x), math.nan)
     return m.where(abs(x) < 1.0, y, edge)
 
 
@@ -350,10 +458,24 @@ def pow32(m: HloMath, x: Term, y: Term) -> Term:
     z = _to_float32(m, _exp(m, _between(m, w, -160.0, 160.0)))
     whole = m.rint(dy) == dy
     odd = whole & (m.rint(dy * 0.5) != dy * 0.5)
-    z = m.where(odd, _with_sign(z, x), z)
+    z = m.where(odd, with_sign(z, x), z)
     # A negative finite number has no real power with a fraction.
     broken = (bits < 0) & ~(whole | zero) & (size < _INFINITY)
     return m.where(broken, math.nan, z)
+
+
+def sqrt32(m: HloMath, x: Term) -> Term:
+    """The square root, to 0.5 units in the last place."""
+    subnormal, number = _subnormal(m, x)
+    y = m.sqrt(m.where(subnormal, number * 2.0, x))
+    return m.where(subnormal, y * 2.0**-75, y)
+
+
+def rsqrt32(m: HloMath, x: Term) -> Term:
+    """1 / √x, to 1.1 units in the last place."""
+    subnormal, number = _subnormal(m, x)
+    y = m.rsqrt(m.where(subnormal, number * 2.0, x))
+    return m.where(subnormal, y * 2.0**75, y)
 
 
 def cbrt32(m: HloMath, x: Term) -> Term:
@@ -368,7 +490,7 @@ def cbrt32(m: HloMath, x: Term) -> Term:
     for _ in range(2):
         cube = r * r * r
         r = r * ((cube + d * 2.0) / (cube * 2.0 + d))
-    y = _with_sign(r.astype(_F32), x)
+    y = with_sign(r.astype(_F32), x)
     return m.where((x == x) & (abs(x) < math.inf) & (d > 0.0), y, x)
 
 
@@ -411,7 +533,7 @@ def atan32(m: HloMath, x: Term) -> Term:
     far = size > 1.0
     a = _odd(m.where(far, -1.0, d) * (1.0 / m.where(far, d, 1.0)), _ATAN)
     y = m.where(far, a + math.pi / 2, a).astype(_F32)
-    return m.where(size < 2.0**-12, x, _with_sign(y, x))
+    return m.where(size < 2.0**-12, x, with_sign(y, x))
 
 
 def atan2_32(m: HloMath, y: Term, x: Term) -> Term:
@@ -440,7 +562,7 @@ def asin32(m: HloMath, x: Term) -> Term:
     """The arcsine, to 0.51 units in the last place."""
     near, a = _asin_parts(m, x)
     y = m.where(near, a, math.pi / 2 - a * 2.0).astype(_F32)
-    return m.where(abs(x) < 2.0**-12, x, _with_sign(y, x))
+    return m.where(abs(x) < 2.0**-12, x, with_sign(y, x))
 
 
 def acos32(m: HloMath, x: Term) -> Term:
@@ -453,6 +575,54 @@ def acos32(m: HloMath, x: Term) -> Term:
 
 
 # --- error and gamma functions
+
+# erf(x)/x - 1 in x², |x| <= 0.92.
+_ERF_NEAR = (
+    -0.0005999404616129811,
+    0.004994830089438305,
+    -0.026767719790983597,
+    0.11281845948593502,
+    -0.3761249645990382,
+    0.12837914996222866,
+)
+# The logarithm to base 2 of erfc, in [0.92, 4].
+_ERF_FAR = (
+    0.0002828665864823227,
+    -0.0043925967668510275,
+    0.03207661113912864,
+    -0.14996514269310016,
+    -0.9192293677675705,
+    -1.6269121549766368,
+    -0.00027690740458209657,
+)
+# (2^r - 1) / r, |r| <= 1/2.
+_EXP2_32 = (
+    0.00015476331426573478,
+    0.0013400296736266755,
+    0.009618003784654853,
+    0.05550327723472199,
+    0.24022651346693755,
+    0.693147206280133,
+)
+
+
+def erf32(m: HloMath, x: Term) -> Term:
+    """The error function, to 1.3 units in the last place."""
+    size = abs(x)
+    w = polynomial(m.where(size > 4.0, 4.0, size), _ERF_FAR)
+    n = m.rint(w)
+    r = w - n
+    s = _power_of_2((n + _WHOLE_32).view(_I32))
+    far = (1.0 - s) - polynomial(r, _EXP2_32) * r * s
+    near = polynomial(x * x, _ERF_NEAR) * x + x
+    y = m.where(size < 0.92, near, with_sign(far, x))
+    # The slope at 0 is more than 1. For subnormal x, on its bits:
+    bits = x.view(_I32)
+    size = bits & ~_SIGN
+    more = size.astype(_F32) * (2.0 / math.sqrt(math.pi) - 1.0)
+    more = (more + _WHOLE_32).view(_I32) - 0x4B400000
+    return m.where(size < 0x00800000, (bits + more).view(_F32), y)
+
 
 # exp(t²) erfc(t) in (t - 4)/(t + 4), t in [0, 10.3].
 _ERFC = (

@@ -18,6 +18,7 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError
 from plait.ops.axes import broadcast_in_dim, broadcast_to, reduce_sum
 from plait.ops.complex_edges import with_edges
+from plait.ops.complex_formulas import by_parts
 
 _PYTHON_SCALARS = (bool, int, float, complex)
 
@@ -34,6 +35,8 @@ class Elementwise(Primitive):
         hlo: a StableHLO op's name, or a function of (builder, *values).
         cpu: another lowering where XLA:CPU's own is slow or inexact.
         edges: exceptions from both lowerings for complex operands (complex_edges.py).
+        parts: instead of both for complex operands, a formula of their parts
+            (complex_formulas.py).
         result: the result's dtype from the operands' dtypes; None keeps the first operand's.
         derivatives: one rule (y, *xs, t) -> tangent per operand, or None where the derivative is
             zero everywhere.
@@ -51,6 +54,7 @@ class Elementwise(Primitive):
         hlo: str | Callable[..., Any],
         cpu: Callable[..., Any] | None = None,
         edges: Callable[..., Any] | None = None,
+        parts: Callable[..., Any] | None = None,
         result: Callable[..., Any] | None = None,
         derivatives: Sequence[Callable[..., Any] | None] = (),
         transpose: Callable[..., Sequence[Any]] | None = None,
@@ -68,7 +72,7 @@ class Elementwise(Primitive):
         self.accepts = (accepts,) * len(self.operands) if one_set else tuple(accepts)
         self.one_dtype = one_set
         self._numpy, self.hlo, self.cpu, self.result = numpy, hlo, cpu, result
-        self.edges = edges
+        self.edges, self.parts = edges, parts
         self.derivatives = tuple(derivatives) or (None,) * len(self.operands)
         self._transpose = transpose
         self._samples = tuple(samples)
@@ -172,12 +176,20 @@ class Elementwise(Primitive):
     def lower(self, b, *xs):
         (out,) = b.result_types
         xs = [b.broadcast_scalar(x, out.shape) if x.shape != out.shape else x for x in xs]
+        return self.value(b, *xs)
+
+    def value(self, b, *xs):
+        """The lowering, for operands of one shape."""
+        dtype = xs[0].dtype
+        if self.parts is not None and dtype in dtypes.COMPLEX:
+            return by_parts(b, xs[0], self.parts)
         how = self.cpu if self.cpu is not None and b.platform == "cpu" else self.hlo
-        if isinstance(how, str):
-            y = b.op(how, xs, ArrayType(out.shape, out.dtype))
-        else:
+        if not isinstance(how, str):
             y = how(b, *xs)
-        if self.edges is not None and out.dtype in dtypes.COMPLEX:
+        else:
+            result = dtype if self.result is None else self.result(*(x.dtype for x in xs))
+            y = b.op(how, xs, ArrayType(xs[0].shape, result))
+        if self.edges is not None and dtype in dtypes.COMPLEX:
             return with_edges(b, xs[0], y, self.edges)
         return y
 
@@ -221,6 +233,7 @@ def unary(
     jvp: Callable[..., Any] | None = None,
     cpu: Callable[..., Any] | None = None,
     edges: Callable[..., Any] | None = None,
+    parts: Callable[..., Any] | None = None,
     result: Callable[..., Any] | None = None,
     transpose: Callable[..., Any] | None = None,
     samples: Iterable[Any] = (),
@@ -239,6 +252,7 @@ def unary(
             hlo=hlo,
             cpu=cpu,
             edges=edges,
+            parts=parts,
             result=result,
             derivatives=(jvp,),
             transpose=None if transpose is None else lambda ct, x: (transpose(ct),),

@@ -20,7 +20,7 @@ from plait.core.sample import complex_, integers, positive
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError
 from plait.hlo.formula import HloMath
-from plait.ops import complex_edges, cpu_double, cpu_functions
+from plait.ops import complex_edges, complex_formulas, cpu_double, cpu_functions
 from plait.ops.arithmetic import add, convert_element_type, div, integer_pow, mul, neg, sub
 from plait.ops.compare import eq, ge, select
 from plait.ops.elementwise import Elementwise, binary, unary
@@ -50,15 +50,14 @@ exp = unary(
     accepts=INEXACT,
     numpy=wide(np.exp),
     hlo="exponential",
-    edges=complex_edges.exp,
+    cpu=cpu_functions.lowering("exponential", cpu_functions.exp32),
+    parts=complex_formulas.exp,
     jvp=lambda y, x, t: mul(t, y),
     samples=[sample.real(2, 3), complex_(3)],
 )
 
 
 def _lower_exp2(b: Any, x: Any) -> Any:
-    if x.dtype in COMPLEX:
-        return b.unary("exponential", b.mul(x, b.full_like(x, math.log(2.0))))
     # The whole part goes into the exponent, so that whole powers are exact.
     double = x.dtype == dtypes.float64
     bits, bias, integer = (52, 1023, dtypes.int64) if double else (23, 127, dtypes.int32)
@@ -82,6 +81,7 @@ exp2 = unary(
     numpy=wide(lambda x: np.exp2(x)),
     hlo=_lower_exp2,
     cpu=cpu_functions.lowering(_lower_exp2, cpu_functions.exp2_32),
+    parts=complex_formulas.exp2,
     jvp=lambda y, x, t: mul(t, mul(y, math.log(2.0))),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -93,8 +93,10 @@ expm1 = unary(
     accepts=INEXACT,
     numpy=wide(np.expm1),
     hlo="exponential_minus_one",
-    cpu=cpu_functions.lowering("exponential_minus_one", cpu_functions.expm1_32),
-    edges=complex_edges.expm1,
+    cpu=cpu_functions.lowering(
+        "exponential_minus_one", cpu_functions.expm1_32, cpu_double.expm1_64
+    ),
+    parts=complex_formulas.expm1,
     jvp=lambda y, x, t: mul(t, add(y, 1.0)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -106,16 +108,14 @@ log = unary(
     accepts=INEXACT,
     numpy=wide(np.log),
     hlo="log",
-    cpu=cpu_functions.double_only("log", cpu_double.log64),
-    edges=complex_edges.log,
+    cpu=cpu_functions.lowering("log", cpu_functions.log32, cpu_double.log64),
+    parts=complex_formulas.log,
     jvp=lambda y, x, t: div(t, x),
     samples=[positive(2, 3), complex_(3)],
 )
 
 
 def _lower_log2(b: Any, x: Any) -> Any:
-    if x.dtype in COMPLEX:
-        return complex_edges.log2(b, x)
     return b.mul(b.unary("log", x), b.full_like(x, 1.0 / math.log(2.0)))
 
 
@@ -127,7 +127,25 @@ log2 = unary(
     numpy=wide(np.log2),
     hlo=_lower_log2,
     cpu=cpu_functions.lowering(_lower_log2, cpu_functions.log2_32),
+    parts=complex_formulas.log2,
     jvp=lambda y, x, t: div(t, mul(x, math.log(2.0))),
+    samples=[positive(2, 3), complex_(3)],
+)
+
+
+def _lower_log10(b: Any, x: Any) -> Any:
+    return b.mul(b.unary("log", x), b.full_like(x, 1.0 / math.log(10.0)))
+
+
+log10 = unary(
+    "log10",
+    doc="The logarithm to base 10; -inf at 0, NaN below.",
+    accepts=INEXACT,
+    numpy=wide(np.log10),
+    hlo=_lower_log10,
+    cpu=cpu_functions.lowering(_lower_log10, cpu_functions.log10_32, cpu_double.log10_64),
+    parts=complex_formulas.log10,
+    jvp=lambda y, x, t: div(t, mul(x, math.log(10.0))),
     samples=[positive(2, 3), complex_(3)],
 )
 
@@ -138,8 +156,8 @@ log1p = unary(
     accepts=INEXACT,
     numpy=wide(np.log1p),
     hlo="log_plus_one",
-    cpu=cpu_functions.double_only("log_plus_one", cpu_double.log1p64),
-    edges=complex_edges.log,
+    cpu=cpu_functions.lowering("log_plus_one", cpu_functions.log1p32, cpu_double.log1p64),
+    parts=complex_formulas.log1p,
     jvp=lambda y, x, t: div(t, add(x, 1.0)),
     samples=[sample.real(2, 3, low=-0.9, high=2.0), complex_(3)],
 )
@@ -149,12 +167,6 @@ def _logistic(x: np.ndarray) -> np.ndarray:
     return 1 / (1 + np.exp(-x))
 
 
-def _lower_logistic(b: Any, x: Any) -> Any:
-    # XLA:CPU would round each step to float16.
-    wide_x = b.convert(x, dtypes.float32) if x.dtype == dtypes.float16 else x
-    return b.convert(b.unary("logistic", wide_x), x.dtype)
-
-
 logistic = unary(
     "logistic",
     doc="1 / (1 + exp(-x)). StableHLO: logistic.",
@@ -162,7 +174,8 @@ logistic = unary(
     accepts=INEXACT,
     numpy=wide(_logistic),
     hlo="logistic",
-    cpu=_lower_logistic,
+    cpu=cpu_functions.lowering("logistic", cpu_functions.logistic32),
+    parts=complex_formulas.logistic,
     jvp=lambda y, x, t: mul(t, mul(y, sub(1.0, y))),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -177,7 +190,7 @@ sin = unary(
     numpy=wide(np.sin),
     hlo="sine",
     cpu=cpu_functions.lowering("sine", cpu_functions.sin32, cpu_double.sin64),
-    edges=complex_edges.sin,
+    parts=complex_formulas.sin,
     jvp=lambda y, x, t: mul(t, cos(x)),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -190,7 +203,7 @@ cos = unary(
     numpy=wide(np.cos),
     hlo="cosine",
     cpu=cpu_functions.lowering("cosine", cpu_functions.cos32, cpu_double.cos64),
-    edges=complex_edges.cos,
+    parts=complex_formulas.cos,
     jvp=lambda y, x, t: mul(t, neg(sin(x))),
     samples=[sample.real(2, 3, low=-3.0, high=3.0), complex_(3)],
 )
@@ -203,7 +216,7 @@ tan = unary(
     numpy=wide(np.tan),
     hlo="tan",
     cpu=cpu_functions.lowering("tan", cpu_functions.tan32, cpu_double.tan64),
-    edges=complex_edges.tan,
+    parts=complex_formulas.tan,
     jvp=lambda y, x, t: mul(t, add(integer_pow(y, 2), 1.0)),
     samples=[sample.real(2, 3, low=-1.4, high=1.4), complex_(3)],
 )
@@ -302,7 +315,7 @@ sinh = unary(
     numpy=wide(np.sinh),
     hlo=_chlo("sinh"),
     cpu=cpu_functions.lowering(_chlo("sinh"), cpu_functions.sinh32, cpu_double.sinh64),
-    edges=complex_edges.sinh,
+    parts=complex_formulas.sinh,
     jvp=lambda y, x, t: mul(t, cosh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -315,7 +328,7 @@ cosh = unary(
     numpy=wide(np.cosh),
     hlo=_chlo("cosh"),
     cpu=cpu_functions.lowering(_chlo("cosh"), cpu_functions.cosh32, cpu_double.cosh64),
-    edges=complex_edges.cosh,
+    parts=complex_formulas.cosh,
     jvp=lambda y, x, t: mul(t, sinh(x)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -327,7 +340,8 @@ tanh = unary(
     accepts=INEXACT,
     numpy=wide(np.tanh),
     hlo="tanh",
-    edges=complex_edges.tanh,
+    cpu=cpu_functions.lowering("tanh", cpu_functions.tanh32, cpu_double.tanh64),
+    parts=complex_formulas.tanh,
     jvp=lambda y, x, t: mul(t, _one_minus_square(y)),
     samples=[sample.real(2, 3), complex_(3)],
 )
@@ -381,6 +395,7 @@ sqrt = unary(
     accepts=INEXACT,
     numpy=wide(np.sqrt),
     hlo="sqrt",
+    cpu=cpu_functions.lowering("sqrt", cpu_functions.sqrt32),
     edges=complex_edges.sqrt,
     jvp=lambda y, x, t: mul(t, div(0.5, y)),
     samples=[positive(2, 3), complex_(3)],
@@ -393,7 +408,8 @@ rsqrt = unary(
     accepts=INEXACT,
     numpy=wide(lambda x: 1 / np.sqrt(x)),
     hlo="rsqrt",
-    edges=complex_edges.rsqrt,
+    cpu=cpu_functions.lowering("rsqrt", cpu_functions.rsqrt32),
+    parts=complex_formulas.rsqrt,
     jvp=lambda y, x, t: mul(t, mul(div(y, x), -0.5)),
     samples=[positive(2, 3), complex_(3)],
 )
@@ -683,7 +699,10 @@ def _abs_jvp(y: Any, x: Any, t: Any) -> Any:
 
 
 def _lower_abs(b: Any, x: Any) -> Any:
-    return complex_edges.magnitude(b, x) if x.dtype in COMPLEX else b.unary("abs", x)
+    if x.dtype not in COMPLEX:
+        return b.unary("abs", x)
+    m = HloMath(b)
+    return complex_formulas.absolute(m, complex_edges.parts(m, x)).value
 
 
 abs = unary(
@@ -733,6 +752,7 @@ sign = unary(
     accepts=NUMBER,
     numpy=_sign,
     hlo=_lower_sign,
+    edges=complex_formulas.sign,
     jvp=_sign_jvp,
     samples=[
         sample.real(2, 3),
@@ -765,6 +785,7 @@ __all__ = [
     "floor",
     "imag",
     "log",
+    "log10",
     "log1p",
     "log2",
     "logistic",

@@ -9,6 +9,7 @@ import numpy as np
 from plait.core.dtypes import FLOAT
 from plait.core.primitive import zeros_like
 from plait.core.sample import real
+from plait.ops import cpu_functions
 from plait.ops.arithmetic import mul, sub
 from plait.ops.compare import bitwise_and, eq, ne, select
 from plait.ops.elementwise import binary
@@ -39,6 +40,7 @@ logaddexp = binary(
     accepts=FLOAT,
     numpy=np.logaddexp,
     hlo=_lower,
+    cpu=cpu_functions.lowering(_lower, cpu_functions.logaddexp32),
     jvp=(
         lambda z, x, y, t: mul(t, _slope(x, y)),
         lambda z, x, y, t: mul(t, _slope(y, x)),

@@ -59,6 +59,7 @@ erf = unary(
     accepts=FLOAT,
     numpy=_by_number(math.erf),
     hlo=_chlo("erf"),
+    cpu=cpu_functions.lowering(_chlo("erf"), cpu_functions.erf32),
     jvp=lambda y, x, t: mul(t, mul(exp(neg(integer_pow(x, 2))), _2_OVER_ROOT_PI)),
     samples=[real(2, 3)],
 )

@@ -176,8 +176,17 @@ def test_sinc_is_exact_at_whole_numbers_and_flat_at_0():
     check("sinc", np.float32([1e-4, 3e-4, 1e-3, 0.3]))
 
 
+def test_divisors_of_the_smallest_integer():
+    # It has no positive counterpart in its own dtype.
+    x = np.array([-128, 127, -128, -128, -128, 0, -128], np.int8)
+    y = np.array([127, -128, -128, 0, 64, -128, 3], np.int8)
+    check("gcd", x, y, result=np.int8)
+
+
 def test_special_functions():
     check("i0", np.linspace(-30, 30, 41, dtype=np.float32))
+    ends = np.array([6e4, -6e4, 11.5, np.inf, np.nan], np.float16)  # exp(6e4) is infinite, not NaN
+    assert_same(jnp.i0(ends), np.array([np.inf, np.inf, 11744, np.inf, np.nan], np.float16))
     check("unwrap", F * 5)
     check("unwrap", F * 5, axis=0)
     check("spacing", F)
