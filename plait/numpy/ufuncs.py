@@ -135,7 +135,7 @@ def _signed_rest(rest: Any, y: Any, lower: Any) -> Any:
     signed = where(lower, arithmetic.add.bind(rest, y), rest)
     if type_of(rest).dtype in INTEGER:
         return signed
-    return functions.zero_signed.bind(signed, y)
+    return compare.zero_signed.bind(signed, y)
 
 
 @at_once(operands=2)

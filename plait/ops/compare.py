@@ -594,6 +594,26 @@ is_finite = unary(
 )
 
 
+def _zero_signed_hlo(b: Any, x: Any, y: Any) -> Any:
+    negative = b.compare("LT", y, b.full_like(y, 0.0), total_order=True)
+    zero = b.select(negative, b.full_like(x, -0.0), b.full_like(x, 0.0))
+    return b.select(b.compare("EQ", x, b.full_like(x, 0.0)), zero, x)
+
+
+zero_signed = binary(
+    "zero_signed",
+    doc="x, its zeros with the sign of y: what a remainder needs, and keeps the derivative of x.",
+    accepts=FLOAT,
+    numpy=lambda x, y: np.where(x == 0, np.copysign(np.zeros_like(x), y), x),
+    hlo=_zero_signed_hlo,
+    jvp=(lambda z, x, y, t: t, None),
+    samples=[
+        (real(2, 3), real(2, 3)),
+        (np.array([0, -0.0], np.float32), np.array([-1, 0], np.float32)),
+    ],
+)
+
+
 __all__ = [
     "bitwise_and",
     "bitwise_not",

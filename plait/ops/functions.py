@@ -582,25 +582,6 @@ nextafter = binary(
 )
 
 
-def _zero_signed_hlo(b: Any, x: Any, y: Any) -> Any:
-    negative = b.compare("LT", y, b.full_like(y, 0.0), total_order=True)
-    zero = b.select(negative, b.full_like(x, -0.0), b.full_like(x, 0.0))
-    return b.select(b.compare("EQ", x, b.full_like(x, 0.0)), zero, x)
-
-
-zero_signed = binary(
-    "zero_signed",
-    doc="x, its zeros with the sign of y: what a remainder needs, and keeps the derivative of x.",
-    accepts=FLOAT,
-    numpy=lambda x, y: np.where(x == 0, np.copysign(np.zeros_like(x), y), x),
-    hlo=_zero_signed_hlo,
-    jvp=(lambda z, x, y, t: t, None),
-    samples=[
-        (sample.real(2, 3), sample.real(2, 3)),
-        (np.array([0, -0.0], np.float32), np.array([-1, 0], np.float32)),
-    ],
-)
-
 # --- parts of complex numbers, absolute value, sign
 
 
