@@ -1,4 +1,4 @@
-"""plait.experimental.ode: ordinary differential equations, with derivatives by the adjoint equation.
+"""plait.experimental.ode: ordinary differential equations, differentiated by the adjoint equation.
 
 Steps of the method of Dormand and Prince, of order 5 with an error estimate of order 4, are as long
 as the tolerances allow and end at the times asked for.
@@ -70,9 +70,8 @@ def odeint(
     t = value(op, to_inexact(op, value(op, t, 2)))
     leaves, shape = flatten(y0)
     if any(type_of(y).dtype not in dtypes.FLOAT for y in leaves):
-        raise DtypeError(
-            "y0 is made of floats", op=op, y0=", ".join(str(type_of(y)) for y in leaves)
-        )
+        types = ", ".join(str(type_of(y)) for y in leaves)
+        raise DtypeError("y0 is made of floats", op=op, y0=types)
     if t.ndim != 1 or not t.shape[0]:
         raise ShapeError("t is a vector of times, one at least", op=op, t=t)
     converted, captured = closure_convert(func, y0, t[0], *args)
@@ -101,16 +100,13 @@ def odeint(
 
     limits = (rtol, atol, mxstep, hmax)
     ys = _solution(field, limits)(start, t.astype(start.dtype), parameters, others)
-    rows = [
-        jnp.reshape(row, (-1, *type_of(y).shape))
-        for row, y in zip(_parts(ys, leaves), leaves, strict=True)
-    ]
-    return shape.unflatten([r.astype(type_of(y).dtype) for r, y in zip(rows, leaves, strict=True)])
-
-
-def _parts(ys: Any, leaves: list[Any]) -> list[Any]:
     ends = np.cumsum([math.prod(type_of(y).shape) for y in leaves])
-    return jnp.split(ys, ends[:-1], axis=1)
+    return shape.unflatten(
+        [
+            jnp.reshape(rows, (-1, *type_of(y).shape)).astype(type_of(y).dtype)
+            for rows, y in zip(jnp.split(ys, ends[:-1], axis=1), leaves, strict=True)
+        ]
+    )
 
 
 def _solution(field: Callable[..., Any], limits: tuple[float, ...]) -> Callable[..., Any]:
