@@ -50,8 +50,16 @@ from plait.runtime.client import (
     local_devices,
     process_count,
     process_index,
+    process_indices,
 )
-from plait.runtime.mesh import Mesh, make_mesh, set_mesh
+from plait.runtime.mesh import (
+    Mesh,
+    get_abstract_mesh,
+    get_mesh,
+    make_mesh,
+    set_mesh,
+    use_abstract_mesh,
+)
 from plait.runtime.sharding import NamedSharding, PartitionSpec, Shard
 from plait.runtime.transfer import (
     block_until_ready,

@@ -28,6 +28,7 @@ PUBLIC = (
     "plait.experimental.layout",
     "plait.experimental.mesh_utils",
     "plait.experimental.multihost_utils",
+    "plait.experimental.ode",
     "plait.experimental.pjit",
     "plait.experimental.shard_map",
     "plait.experimental.sparse",

@@ -247,6 +247,8 @@ def test_one_hot():
     assert nn.one_hot(np.array([[0, 1]]), 3, axis=0).shape == (3, 1, 2)
     assert nn.one_hot(np.array([[0, 1]]), 3, axis=1, dtype=bool).dtype == bool
     assert nn.one_hot(1, 2).tolist() == [0.0, 1.0]
+    with pytest.raises(ArgumentError, match="at least 0"):
+        nn.one_hot(1, -1)
     assert plait.jit(lambda i: nn.one_hot(i, 4))(2).tolist() == [0, 0, 1, 0]
     labels = np.array([0, 2])
     for mapped in (plait.vmap, plait.pmap):

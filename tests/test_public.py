@@ -25,6 +25,16 @@ X = np.arange(8.0, dtype=np.float32).reshape(4, 2)
 # --- types and compile-time values
 
 
+def test_shapes_without_arrays():
+    given = jax.ShapeDtypeStruct.like(jnp.asarray(X) * 1)
+    assert given == jax.ShapeDtypeStruct((4, 2), jnp.float32)
+    assert given.update(shape=(3,)) == jax.ShapeDtypeStruct((3,), jnp.float32)
+    changed = given.update(dtype=jnp.int32, weak_type=True)
+    assert changed.dtype == jnp.int32 and changed.weak_type and changed.shape == (4, 2)
+    assert jax.ShapeDtypeStruct.like(jnp.asarray(1.0)).weak_type
+    assert jax.process_indices() == [0]
+
+
 def test_types():
     assert jax.typeof(X) is jax.typeof(jnp.array(X)) is jax.core.ShapedArray((4, 2), jnp.float32)
     assert jax.typeof(1).weak_type and jax.typeof(True).dtype == bool

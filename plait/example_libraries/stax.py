@@ -42,6 +42,9 @@ from plait.transforms.jit import eval_shape
 from plait.transforms.shapes import ShapeDtypeStruct
 
 Layer = tuple[Callable[..., Any], Callable[..., Any]]
+# The names that these had first.
+glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
+
 _GLOROT, _NORMAL, _TINY = glorot_normal(), normal(), normal(1e-6)
 
 
@@ -495,6 +498,9 @@ __all__ = [
     "SumPool",
     "Tanh",
     "elementwise",
+    "glorot",
+    "logsoftmax",
+    "randn",
     "parallel",
     "serial",
     "shape_dependent",

@@ -576,8 +576,8 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
 
     Dtype: float32 by default (float64 with enable_x64). `axis` may be the name of an axis that a
     vmap or pmap binds, of size num_classes: then each position of it gets its own 0 or 1.
-    Raises: ArgumentTypeError if num_classes is no int; OutOfRangeError; ShapeError for a named
-    axis of another size.
+    Raises: ArgumentTypeError if num_classes is no int, ArgumentError if it is negative;
+    OutOfRangeError; ShapeError for a named axis of another size.
 
     >>> plait.nn.one_hot(jnp.array([0, 2]), 3)
     Array([[1., 0., 0.],
@@ -586,6 +586,8 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
     op = "one_hot"
     x = array(op, "x", x)
     num_classes = static_int(num_classes, op, "num_classes")
+    if num_classes < 0:
+        raise ArgumentError("num_classes is at least 0", op=op, num_classes=num_classes)
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
     if not isinstance(axis, int | np.integer):
         return _named_one_hot(x, num_classes, axis, dtype)

@@ -157,8 +157,11 @@ def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:
     return rows, columns
 
 
-def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any, ...]:
-    """The positions at which mask_func(ones((n, n)), k) is not 0.
+def mask_indices(
+    n: int, mask_func: Callable[..., Any], k: int = 0, *, size: int | None = None
+) -> tuple[Any, ...]:
+    """The positions at which mask_func(ones((n, n)), k) is not 0: the first `size` of them if that
+    is given, and zeros where there are fewer.
 
     >>> jnp.mask_indices(3, jnp.triu, 1)
     (Array([0, 0, 1], dtype=int32), Array([1, 2, 2], dtype=int32))
@@ -166,7 +169,11 @@ def mask_indices(n: int, mask_func: Callable[..., Any], k: int = 0) -> tuple[Any
     mask = known(mask_func(ones((n, n)), k))
     if mask is None:
         raise ArgumentTypeError("the mask must not be traced", op="mask_indices")
-    return tuple(constant(p.astype(dtypes.default_int())) for p in np.nonzero(mask))
+    positions = [p.astype(dtypes.default_int()) for p in np.nonzero(mask)]
+    if size is not None:
+        size = static_int(size, "mask_indices", "size")
+        positions = [np.pad(p[:size], (0, max(0, size - p.size))) for p in positions]
+    return tuple(map(constant, positions))
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:

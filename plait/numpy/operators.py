@@ -27,7 +27,7 @@ from plait.numpy import (
     searching,
     ufuncs,
 )
-from plait.numpy.promotion import is_arraylike, is_base, to_dtype
+from plait.numpy.promotion import astype, is_arraylike, is_base, to_dtype
 from plait.numpy.updating import At
 from plait.ops import arithmetic, functions
 from plait.ops import axes as ops
@@ -84,7 +84,10 @@ def _rpow(self: Any, other: Any, modulo: Any = None) -> Any:
 
 
 def _round(self: Any, ndigits: int | None = None) -> Any:
-    return parts.round(self, 0 if ndigits is None else ndigits)
+    rounded = parts.round(self, 0 if ndigits is None else ndigits)
+    # As of Python's own floats: without digits the result is made of integers.
+    keeps = ndigits is not None or rounded.dtype in dtypes.COMPLEX
+    return rounded if keeps else astype(rounded, dtypes.default_int())
 
 
 def _iter(self: Any) -> Iterator[Any]:

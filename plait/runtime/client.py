@@ -259,6 +259,15 @@ def process_count(backend: str | None = None) -> int:
     return max((d.process_index for d in _client_of(backend).devices()), default=0) + 1
 
 
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of the processes that compute together, from 0.
+
+    >>> plait.process_indices()
+    [0]
+    """
+    return list(range(process_count(backend)))
+
+
 def default_device() -> Device:
     """Where new arrays go: the switch `default_device`, or the first device of this process."""
     chosen = config.default_device

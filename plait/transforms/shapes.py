@@ -35,6 +35,16 @@ class ShapeDtypeStruct:
     size = property(lambda self: self.type.size)
     weak_type = property(lambda self: self.type.weak_type)
 
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """The same but for some of shape, dtype, sharding and weak_type."""
+        kept = {"shape": self.shape, "dtype": self.dtype, "sharding": self.sharding}
+        return ShapeDtypeStruct(**{**kept, "weak_type": self.weak_type, **changes})
+
+    @staticmethod
+    def like(x: Any) -> ShapeDtypeStruct:
+        """The shape and dtype of an array, or of what has both."""
+        return ShapeDtypeStruct(x.shape, x.dtype, weak_type=getattr(x, "weak_type", False))
+
     def __len__(self) -> int:
         if not self.type.shape:
             raise TypeError("len() of an array without axes")

@@ -128,6 +128,7 @@ CASES = {
     "Rotation: a single one": lambda: Rotation.identity()[0],
     "Slerp: times": lambda: Slerp.init(ones(3), Rotation.identity(2)),
     "ragged_dot: sizes": lambda: lax.ragged_dot(X, ones((2, 2, 3), np.float32), K),
+    "one_hot: a negative number": lambda: jax.nn.one_hot(K, -1),
     "composite: a version": lambda: lax.composite(jnp.sin, "mine", version="2"),  # type: ignore
     "custom_vmap: no pair": lambda: with_rule(lambda size, batched, x: x),
     "custom_vmap: other containers": lambda: with_rule(lambda n, b, x: ((x, x), (True, True))),

@@ -146,3 +146,10 @@ def test_traced_sizes_are_named():
         plait.make_jaxpr(lambda n: jnp.ones((2, n)))(3)
     with raises(ConcretizationTypeError, "arange", "stop", "static"):
         plait.make_jaxpr(lambda n: jnp.arange(0, n))(3)
+
+
+def test_mask_indices_of_a_size():
+    for size in (2, 3, 5):
+        got = jnp.mask_indices(3, jnp.triu, 1, size=size)
+        want = [(np.r_[p, np.zeros(5, int)][:size]).tolist() for p in np.triu_indices(3, 1)]
+        assert [p.tolist() for p in got] == want

@@ -77,6 +77,10 @@ def test_powers_products_and_signs():
     assert_same([-x, +x, abs(x)], [-F, F, np.abs(F)])
     assert_same(~jnp.asarray(K), ~K)
     assert_same(round(x, 1), np.round(F, 1))
+    # Without digits, integers: as of Python's floats.
+    assert_same(round(x), np.round(F).astype(np.int32))
+    assert round(x.astype(np.int8)).dtype == np.int32
+    assert round(x * 1j).dtype == np.complex64
     y = x
     y += 1
     y *= 2
