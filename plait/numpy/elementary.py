@@ -267,22 +267,15 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     >>> jnp.hypot(jnp.array([3.0, 3e30]), jnp.array([4.0, 4e30]))
     Array([5.e+00, 5.e+30], dtype=float32)
     """
-    x1, x2 = promote("hypot", (x1, x2), INEXACT_KIND, together=False)
-    if type_of(x1).dtype in COMPLEX:
+    x1, x2 = promote("hypot", (x1, x2), INEXACT_KIND)
+    t = type_of(x1)
+    if t.dtype in COMPLEX:
         raise DtypeError("complex numbers are not taken", op="hypot", x1=x1, x2=x2)
-    dtype = type_of(x1).dtype
-    if dtype.itemsize < 4:
-        # Several roundings to half precision would lose a digit: compute in float32, round once.
-        wide = hypot(*(arithmetic.convert_element_type(x, dtypes.float32) for x in (x1, x2)))
-        weak = type_of(x1).weak_type and type_of(x2).weak_type
-        return arithmetic.convert_element_type(wide, dtype, weak)
-    a, b = functions.abs(x1), functions.abs(x2)
-    large, small = maximum(a, b), minimum(a, b)
-    zero = equal(large, 0)
-    ratio = true_divide(small, where(zero, 1, large))
-    length = multiply(large, sqrt(add(1, multiply(ratio, ratio))))
-    infinite = logical_or(isinf(a), isinf(b))
-    return where(infinite, number_like(a, math.inf), where(zero, large, length))
+    if t.dtype.itemsize >= 4:
+        return functions.abs(functions.complex(x1, x2))
+    # Several roundings to half precision would lose a digit: compute in float32, round once.
+    wide = hypot(*(arithmetic.convert_element_type(x, dtypes.float32) for x in (x1, x2)))
+    return arithmetic.convert_element_type(wide, t.dtype, t.weak_type)
 
 
 def logaddexp(x1: Any, x2: Any, /) -> Any:

@@ -239,12 +239,21 @@ def _over(base: float) -> Callable[[HloMath, Parts], Parts]:
 log2, log10 = _over(2.0), _over(10.0)
 
 
+def _square(x: Term) -> Term:
+    wide = x.astype(dtypes.float64)
+    return wide * wide
+
+
 def absolute(m: HloMath, x: Parts) -> Term:
     """The distance from 0."""
-    a, b = abs(x.re), abs(x.im)
-    high, low = m.maximum(a, b), m.minimum(a, b)
-    q = m.where((high > 0.0) & (high < INF), low / high, 0.0)
-    y = high * m.sqrt(q * q + 1.0)
+    if m.b.platform == "cpu" and x.re.dtype == dtypes.float32:
+        # In float64 no square is too large or too small.
+        y = m.sqrt(_square(x.re) + _square(x.im)).astype(dtypes.float32)
+    else:
+        a, b = abs(x.re), abs(x.im)
+        high, low = m.maximum(a, b), m.minimum(a, b)
+        q = m.where((high > 0.0) & (high < INF), low / high, 0.0)
+        y = high * m.sqrt(q * q + 1.0)
     return m.where(infinite(x.re) | infinite(x.im), INF, y)
 
 
