@@ -38,16 +38,22 @@ _STRING = r'"(?:[^"\\]|\\.)*"'
 _PLACES = re.compile(rf' ?loc\((?:{_STRING}|[^()"]|\((?:{_STRING}|[^()"])*\))*\)')
 _CONSTANTS = re.compile(r'^.*"stablehlo\.constant".*\n', re.M)
 _NUMBERS = re.compile(r"%\d+")
+# The locations of collectives: the op, the file and the line.
+_COLLECTIVES = re.compile(
+    r"loc\(\"(?:[^\"\\]*/)?(psum|pmax|pmin|all_gather|psum_scatter|all_to_all|ppermute)\""
+    r"\(\"(?:[^\"\\]*/)?([^\"\\/]*)\":(\d+):"
+)
 
 
 class Label(NamedTuple):
     """What several processes do together: what to call it, a number in which they have to agree,
-    and which processes they are.
+    which processes they are, and for messages the collectives in it.
     """
 
     name: str
     number: int
     members: tuple[int, ...]
+    inside: str = ""
 
 
 def label(name: str, text: str | bytes, members: Iterable[int]) -> Label:
@@ -55,7 +61,9 @@ def label(name: str, text: str | bytes, members: Iterable[int]) -> Label:
     text = text if isinstance(text, str) else text.decode("latin-1")
     same = _NUMBERS.sub("%", _CONSTANTS.sub("", _PLACES.sub("", text)))
     name = name if len(name) <= _SHOWN else name[: _SHOWN - 3] + "..."
-    return Label(name, zlib.crc32(same.encode()), tuple(sorted(set(members))))
+    found = [f"{op} at {file}:{line}" for op, file, line in _COLLECTIVES.findall(text)]
+    inside = ", ".join(dict.fromkeys(found))
+    return Label(name, zlib.crc32(same.encode()), tuple(sorted(set(members))), inside[:_SHOWN])
 
 
 def send(sock: socket.socket, **message: Any) -> None:
@@ -147,7 +155,8 @@ class Session:
             self._check(task, label.name)
             self._counts[members] = task.number
             self._open.append(task)
-            self._send(announce=task.number, members=members, name=label.name, number=label.number)
+            name = f"{label.name}: {label.inside}" if label.inside else label.name
+            self._send(announce=task.number, members=members, name=name, number=label.number)
         return task
 
     def call(self, name: str, work: Callable[[], T]) -> T:

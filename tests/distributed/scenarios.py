@@ -181,7 +181,8 @@ def different_programs(me):
         return lax.pmax(x, "i")
 
     text = message(ProcessMismatch, lambda: (one, jax.pmap(other, axis_name="i"))[me](COUNT[:2]))
-    assert "process_0     <lambda>(float32[4])" in text and "process_1     other(" in text
+    assert "process_0     <lambda>(float32[4]): psum at scenarios.py:" in text
+    assert "process_1     other(" in text
     text = message(ProcessMismatch, lambda: one(COUNT[: 2 + 2 * me]))  # of different sizes
     assert "float32[4]" in text and "float32[8]" in text
     np.testing.assert_array_equal(one(COUNT[:2]), [2, 2])  # nothing is left behind
