@@ -267,5 +267,9 @@ def test_labels():
     other = text.replace("add", "multiply")
     numbers = [peers.label("f", t, [1, 0, 1]).number for t in (text, same, other)]
     assert numbers[0] == numbers[1] != numbers[2]
-    assert peers.label("f", text.encode(), [1, 0, 1]) == ("f", numbers[0], (0, 1))
+    assert peers.label("f", text.encode(), [1, 0, 1]) == ("f", numbers[0], (0, 1), "")
+    at = 'loc("f/psum"("/home/a/x.py":7:0))\n'
+    assert peers.label("f", text + 2 * at + at.replace("7", "9"), [0]).inside == (
+        "psum at x.py:7, psum at x.py:9"
+    )
     assert len(peers.label("f" * 500, text, [0]).name) < 200
