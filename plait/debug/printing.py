@@ -14,6 +14,7 @@ from plait.core.context import bound_axis_names, context
 from plait.core.interpreter import Interpreter
 from plait.core.source import user_source
 from plait.core.stage import Stager
+from plait.core.types import is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ConcretizationTypeError
 from plait.ops.callback import HostFunction, debug_callback, device_id
 from plait.ops.collective import axis_index
@@ -98,7 +99,9 @@ def _show(
     if known or lane:
         names = bound_axis_names()
         place = ([axis_index(name) for name in names], device_id())
-    line = _Line(fmt, write, names, known, bool(lane))
+    source = user_source()
+    where = str(source) if source else None
+    line = _Line(op, where, fmt, write, names, known, bool(lane))
     debug_callback(HostFunction(line, op, (place, args, kwargs), {}))
     return None
 
@@ -110,12 +113,15 @@ class _Line:
 
     def __init__(
         self,
+        op: str,
+        where: str | None,
         fmt: str,
         write: Callable[[str], None],
         names: Sequence[Any],
         known: set[str],
         prefix: bool,
     ):
+        self.op, self.where = op, where
         self.fmt, self.write, self.names = fmt, write, names
         self.known, self.prefix = known, prefix
 
@@ -134,7 +140,19 @@ class _Line:
                     for name, p in zip(self.names, positions, strict=True)
                 ]
                 start = f"[{' '.join([*along, device])}] "
-        self.write(start + self.fmt.format(*args, **kwargs))
+        try:
+            text = self.fmt.format(*args, **kwargs)
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            given = {**{f"argument_{k}": x for k, x in enumerate(args)}, **kwargs}
+            raise ArgumentError(
+                f"the format does not fit the values: {error}",
+                op=self.op,
+                format=self.fmt,
+                **{name: type_of(x) if is_array(x) else x for name, x in given.items()},
+                where=self.where,
+                fix="codes like .3f are for scalars: write {}, or print one element",
+            ) from error
+        self.write(start + text)
 
 
 def _fields(fmt: str, numbers: Iterator[int]) -> Iterator[int | str]:

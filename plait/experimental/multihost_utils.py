@@ -89,10 +89,9 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
         for index, values in enumerate(every[1:], 1):
             floats = values[k].dtype.kind in "fcV"
             if not np.array_equal(values[k], every[0][k], equal_nan=floats):
-                here = client.process_index()
                 raise AssertionError(
                     f"{fail_message}: {name} differs between process 0 and process {index}\n"
-                    f"  process {here} has\n{own[k]}"
+                    f"process 0 has\n{every[0][k]}\nprocess {index} has\n{values[k]}"
                 )
 
 

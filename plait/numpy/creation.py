@@ -514,9 +514,10 @@ def arange(
     (Array([0, 1, 2], dtype=int32), Array([1.  , 1.25, 1.5 , 1.75], dtype=float32))
     """
     given = [x for x in (start, stop, step) if x is not None]
+    first = "stop" if stop is None else "start"
     start, stop, step = (
         None if x is None else _static_number(x, "arange", name)
-        for x, name in ((start, "start"), (stop, "stop"), (step, "step"))
+        for x, name in ((start, first), (stop, "stop"), (step, "step"))
     )
     if start is None:
         raise ArgumentTypeError("needs at least one argument", op="arange")

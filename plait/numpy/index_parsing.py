@@ -162,7 +162,7 @@ def _item(item: Any, op: str) -> Any:
             f"an index has integers or booleans, not {t.dtype.name}",
             op=op,
             index=item,
-            fix="convert with .astype(int)",
+            fix="convert with int(i)" if type(item) is float else "convert with .astype(int)",
         )
     if not t.ndim and isinstance(item, np.ndarray | np.generic):
         return int(item)

@@ -254,7 +254,12 @@ def psum(x: Any, axis_name: Any, *, axis_index_groups: Any = None) -> Any:
 
 def _number(x: Any, op: str) -> Any:
     """x, which must not be a random key: lanes would complain in another op's name."""
-    if type_of(x).dtype in dtypes.KEY:
+    try:
+        dtype = type_of(x).dtype
+    except PlaitError as error:
+        error.op, error.where = op, user_line()
+        raise
+    if dtype in dtypes.KEY:
         raise DtypeError("random keys are no numbers", op=op, x=x, where=user_line())
     return x
 

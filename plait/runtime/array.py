@@ -14,7 +14,7 @@ from plait.core import dtypes
 from plait.core.array_methods import ArrayMethods
 from plait.core.interpreter import Tracer, leaked
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentTypeError, DonatedError, PlaitRuntimeError
+from plait.errors import ArgumentTypeError, DonatedError, PlaitRuntimeError, an
 from plait.runtime import client, xla
 from plait.runtime.placement import OnDevice, Part, Placed, Placement, Sharded, Shown, signature
 
@@ -357,7 +357,9 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
     def __format__(self, spec: str) -> str:
         if self.type.ndim == 0:
             return format(self.numbers()[()], spec)
-        return format(str(self), spec)
+        if spec:
+            raise TypeError(f"the format {spec!r} is for scalars, and this is {an(str(self.type))}")
+        return str(self)
 
     # --- copies, pickles, other libraries
 
@@ -366,7 +368,7 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         return self
 
     def __deepcopy__(self, memo: Any) -> Array:
-        return from_host(np.array(self.host()), self.type)
+        return Array(xla.duplicate(self._live()), self.type, self.sig)
 
     def __reduce__(self):
         return _unpickle, (np.array(self.host()), self.type)

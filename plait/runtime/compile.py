@@ -338,7 +338,7 @@ def prepare(
     axes = map_axes(program)
     program = simplify(fuse(_unstack_inputs(program, n, placements)))
     program, outs = _unstack_outputs(program, shown, axes)
-    aliases = _aliases(program, n, donated)
+    aliases = _aliases(program, n, donated, given=origin)
 
     builder = Builder(platform_name(device), devices=[device])
     attributes = [
@@ -569,8 +569,13 @@ def _aliases(
     donated: Sequence[int],
     in_shardings: Sequence[Any] | None = None,
     out_shardings: Sequence[Any] | None = None,
+    given: Program | None = None,
 ) -> dict[int, int]:
-    """Input position -> output position whose buffer it becomes; warns of buffers without use."""
+    """Input position -> output position whose buffer it becomes; warns of buffers without use.
+
+    given: the Program whose inputs have the types that users see, where others are stored.
+    """
+    seen = program.in_types if given is None else given.in_types
     free: dict[tuple, list[int]] = {}
     whole: set[tuple] = set()
     for k, atom in enumerate(program.outputs):
@@ -588,12 +593,14 @@ def _aliases(
             aliases[n + k] = places.pop(0)
             continue
         why = "no result has their shape and dtype"
-        if places is not None:
+        if seen[n + k] is not type_:
+            why = "they are stored once for all lanes, and no result of their kind is"
+        elif places is not None:
             why = "each result of their shape and dtype has the memory of another argument"
         elif (type_.shape, type_.dtype) in whole:
             why = "the results of their shape and dtype lie on the devices in another way"
         label = program.names[n + k] if program.names else ""
-        unused.setdefault(why, []).append(f"{label or f'argument {k}'} {type_}")
+        unused.setdefault(why, []).append(f"{label or f'argument {k}'} {seen[n + k]}")
     for why, which in unused.items():
         warn(f"{program.name}: donated buffers could not be used, since {why}: {', '.join(which)}")
     return aliases

@@ -175,6 +175,9 @@ def _to_all(x: Any, sharding: xla.Sharding) -> Array:
         try:
             session.agree(peers.Label(name, zlib.crc32(host.tobytes()), members))
         except ProcessMismatch as error:
+            doing = {v for k, v in error.given.items() if k.startswith("process_")}
+            if len(doing) > 1:
+                raise
             raise ArgumentError(
                 "the processes do not give the same array",
                 op="device_put",
@@ -243,6 +246,19 @@ def _on_default(x: Array) -> bool:
     return isinstance(placement, OnDevice) and placement.devices[0] is client.base_device()
 
 
+def _listed(devices: Any, op: str) -> tuple[Any, ...]:
+    """A list of devices. Raises: ArgumentTypeError, ArgumentError."""
+    try:
+        found = tuple(devices)
+    except TypeError:
+        raise ArgumentTypeError(
+            "devices is a list of devices", op=op, got=devices, fix="give plait.devices()"
+        ) from None
+    if not found:
+        raise ArgumentError("devices is empty", op=op, fix="give plait.devices()")
+    return found
+
+
 def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
     """Stack trees, one a device: every array gets a new leading axis, spread over the devices.
 
@@ -252,6 +268,7 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Any]) -> Any:
     >>> x.shape, [shard.data.shape for shard in x.addressable_shards]
     ((2, 3), [(1, 3), (1, 3)])
     """
+    devices = _listed(devices, "device_put_sharded")
     if len(shards) != len(devices):
         raise ArgumentError(
             f"{len(shards)} shards were given for {len(devices)} devices", op="device_put_sharded"
@@ -278,9 +295,7 @@ def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
     >>> params["w"].shape
     (2, 3)
     """
-    devices = tuple(devices)
-    if not devices:
-        raise ArgumentError("devices is empty", op="device_put_replicated")
+    devices = _listed(devices, "device_put_replicated")
 
     def repeat(leaf: Any) -> Array:
         array = own_array(leaf)

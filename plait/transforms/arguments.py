@@ -267,7 +267,7 @@ def flatten_result(result: Any, fun: Callable[..., Any], op: str) -> Flat:
                 op=op,
                 value=y,
                 function=function_source(fun),
-                fix="return arrays and numbers only, or take the value out another way (has_aux)",
+                fix="return arrays and numbers only",
             )
     return Flat(leaves, structure)
 

@@ -17,7 +17,7 @@ from plait.core import tree
 from plait.core.context import context
 from plait.core.interpreter import Tracer
 from plait.core.program import Program
-from plait.core.source import function_name, user_source
+from plait.core.source import function_name
 from plait.core.stage import stage
 from plait.core.types import ArrayType, type_of
 from plait.regions.call import call_p
@@ -35,6 +35,7 @@ from plait.transforms.arguments import (
     flatten_result,
     positional_names,
 )
+from plait.transforms.misses import explain
 from plait.transforms.shapes import ShapeDtypeStruct, abstract
 from plait.transforms.transformed import Transformed
 
@@ -163,7 +164,7 @@ class JitFunction(Transformed):
         if traced is not None:
             return traced
         if config.explain_cache_misses:
-            self.explain_miss(key)
+            explain(self.kind, self.fun, key, self.traces, lambda: self.leaf_names(call))
         program, captured, out_tree = self.stage(call, types, in_tree)
         # NumPy arrays are read now: the user may change them later.
         captured = [as_array(x) if isinstance(x, np.ndarray | np.generic) else x for x in captured]
@@ -305,32 +306,6 @@ class JitFunction(Transformed):
 
     def _cache_size(self) -> int:
         return len(self.entries)
-
-    def explain_miss(self, key: tuple) -> None:
-        """Say in words why a call has to be traced."""
-        import sys
-
-        name = function_name(self.fun)
-        where = user_source()
-        reason = "it is the first call"
-        if self.traces:
-            labels = ("containers of the arguments", "static arguments", "argument types")
-            labels += ("switches (x64, precision, ...)", "named axes around the call")
-            closest = min(
-                self.traces, key=lambda old: sum(a != b for a, b in zip(old, key, strict=True))
-            )
-            parts = []
-            for label, old, new in zip(labels, closest, key, strict=True):
-                if old == new:
-                    continue
-                if label == "argument types" and len(old) == len(new):
-                    old, new = zip(
-                        *[(o, n) for o, n in zip(old, new, strict=True) if o != n], strict=True
-                    )
-                    old, new = ", ".join(map(str, old)), ", ".join(map(str, new))
-                parts.append(f"{label} changed from {old} to {new}")
-            reason = "; ".join(parts)
-        print(f"plait: {self.kind} traces {name} ({where}): {reason}", file=sys.stderr)
 
 
 class Call(NamedTuple):

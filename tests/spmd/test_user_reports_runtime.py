@@ -328,6 +328,13 @@ def test_r78_donation_that_cannot_be_used_is_told(form):
         with pytest.warns(UserWarning, match=why) as told:
             jax.pmap(f, donate_argnums=tuple(range(len(args))))(*args)
         assert [w.filename for w in told] == [__file__]  # the user's line, not one of plait's
+    once = jax.device_put_replicated(np.zeros(3, np.float32), jax.devices()[:2])
+    g = jax.pmap(lambda p, x: p + x, donate_argnums=0)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        same(g(once, np.ones((2, 3), np.float32)), np.ones((2, 3)))
+    stored_once = "stored once for all lanes, and no result of their kind is: p float32[2,3]"
+    assert [stored_once in str(w.message) for w in told] == [True] * (form == "fused")
     f = lambda x, y: x
     refused(ValueError, lambda: jax.pmap(f, donate_argnums=2), "donate_argnums", "argument 2", "2")
     refused(ValueError, lambda: jax.pmap(f, donate_argnames="z"), "donate_argnames", "'z'")

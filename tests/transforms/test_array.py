@@ -302,3 +302,24 @@ def test_a_pickle_is_read_without_the_devices_of_the_writer():
         check=False,
     )
     assert done.stdout.decode().split() == ["132.0", "key<fry>", "True", "1"], done.stderr.decode()
+
+
+def test_a_deep_copy_lies_where_the_array_lies():
+    for x in (
+        jax.pmap(lambda v: v + 1)(np.arange(2.0)),
+        jax.device_put_replicated(np.ones(3), jax.devices()[:2]),
+        jax.device_put(np.arange(4.0), NamedSharding(mesh(a=2), P("a"))),
+        jax.device_put(np.float32(1), jax.devices()[3]),
+        jnp.arange(3),
+    ):
+        value, y = np.asarray(x), copy.deepcopy({"x": x})["x"]
+        assert y.sharding == x.sharding and y.type is x.type
+        jax.jit(lambda v: v + 1, donate_argnums=0)(x)
+        assert x.is_deleted()
+        np.testing.assert_array_equal(y, value)
+
+
+def test_a_format_for_numbers_is_refused_for_several():
+    assert f"{jnp.float32(2):.1f} {jnp.ones(2)}" == "2.0 [1. 1.]"
+    with pytest.raises(TypeError, match=r"'.1f' is for scalars, and this is a float32\[2\]"):
+        f"{jnp.ones(2):.1f}"

@@ -300,15 +300,27 @@ def test_explained_in_words(capsys):
         jax.jit(lambda x, k: x, static_argnums=1)(X, 1)
         g = jax.pmap(lambda x: x)
         g(X[:2])
+        h = jax.jit(lambda x, k: x)
+        h(X, 2.0), h(X, 2), h(X[:2], 2), h(X, np.float32(2))
+        k = jax.jit(lambda x, mode: x, static_argnums=1)
+        k(X, "a"), k(X, "b")
+        for _ in range(2):
+            jax.jit(lambda x: x + 1)(X)
     finally:
         jax.config.update("explain_cache_misses", False)
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 6
+    assert len(lines) == 14
     assert all(line.startswith("plait: ") and "test_jit.py" in line for line in lines)
     assert "jit traces f" in lines[0] and "first call" in lines[0]
-    assert "argument types changed from float32[3] to float32[2]" in lines[1]
+    assert "x changed from float32[3] to float32[2]" in lines[1]
     assert "containers" in lines[2] and "switches" in lines[3]
     assert "pmap traces" in lines[5]
+    assert "k changed from float32[] of a Python number to int32[] of a Python number" in lines[7]
+    assert lines[8].endswith("x changed from float32[3] to float32[2]")  # the nearest of the two
+    assert "k changed from int32[] of a Python number to float32[]" in lines[9]
+    assert "static arguments changed from number 1 = 'a' to number 1 = 'b'" in lines[11]
+    assert lines[12].endswith("it is the first call")
+    assert "make it once, outside of the loop" in lines[13]
 
 
 def test_clearing():
