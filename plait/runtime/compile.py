@@ -123,7 +123,7 @@ class Compiled:
                     for f, a in zip(self.feeders, args, strict=True)
                 ]
             outs = self.execute(bufs)
-        except (xla.XlaError, TypeError, DonatedError) as error:
+        except (xla.XlaError, TypeError, DonatedError, PlaitRuntimeError) as error:
             problem = self.failure(error, args)
             raise problem from problem.__cause__
         results = [Array(b, t, s) for b, (t, s) in zip(outs, self.out, strict=True)]
@@ -192,20 +192,22 @@ class Compiled:
 
     def failure(self, error: Exception, args: Sequence[Array]) -> Exception:
         """The error to raise for one that XLA raised."""
+        told = xla.translate_error(error) if isinstance(error, xla.XlaError) else error
+        # If it is about something else, this call may have taken arrays before it failed.
+        about_arrays = isinstance(told, DonatedError | TypeError)
         for k, arg in enumerate(args):
             if type(arg) is not Array:
                 continue
             if type(arg.buf) is not Taken and xla.is_deleted(arg.buf):
-                arg.buf = Taken("a call that donates it")
-            if type(arg.buf) is Taken:
+                taker = "a call that donates it" if about_arrays else f"the call of {self.name}"
+                arg.buf = Taken(taker)
+            if about_arrays and type(arg.buf) is Taken:
                 offset = len(self.captured) + k
                 name = self.names[offset] if self.names else ""
                 return taken_error(arg, arg.buf, self.name, name)
-        if (gone := self.gone()) is not None:
+        if about_arrays and (gone := self.gone()) is not None:
             return gone
-        if isinstance(error, xla.XlaError):
-            return xla.translate_error(error)
-        return error
+        return told
 
 
 @dataclass
@@ -229,17 +231,21 @@ class Prepared:
 
         def make() -> xla.Executable:
             began = time.perf_counter()
+            # A callback that failed on one device would leave the others waiting in a collective.
+            failures: list[BaseException] | None = [] if len(self.devices) > 1 else None
             executable = xla.compile(
                 self.text,
                 self.devices,
                 num_partitions=len(self.devices),
                 out_types=[(t.shape, dtypes.storage(t.dtype)) for t in self.program.out_types],
                 out_shardings=self.shardings,
-                callbacks=[xla.HostCallback(*c) for c in self.builder.callbacks],
+                callbacks=[xla.HostCallback(*c, failures) for c in self.builder.callbacks],
                 quick=quick,
                 effects=self.builder.order is not None,
                 name=f"{self.program.name}({', '.join(map(str, self.program.in_types))})",
             )
+            if failures is not None and self.builder.callbacks:
+                executable.execute = _to_the_end(executable, failures)
             seconds = time.perf_counter() - began
             monitoring.record_event_duration_secs(
                 "/jax/core/compile/backend_compile_duration", seconds
@@ -259,6 +265,25 @@ class Prepared:
             self.donated,
             self.origin,
         )
+
+
+def _to_the_end(
+    executable: xla.Executable, failures: list[BaseException]
+) -> Callable[[list[Any]], list[Any]]:
+    """The launch of an executable that waits for its end and raises what a callback raised."""
+    execute = executable.execute
+
+    def launch(bufs: list[Any]) -> list[Any]:
+        outs = execute(bufs)
+        xla.wait(outs)
+        xla.effects_barrier()
+        if failures:
+            first = failures[0]
+            failures.clear()
+            raise xla.callback_failure(first)
+        return outs
+
+    return launch
 
 
 def compile_program(

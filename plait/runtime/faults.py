@@ -86,12 +86,10 @@ def translate_error(error: BaseException) -> PlaitError:
     if isinstance(error, PlaitError):
         return error
     message = str(error)
-    cause: BaseException = error
     original = _callback_error(message)
     result: PlaitError
     if original is not None:
-        cause = original
-        result = PlaitRuntimeError(f"a host callback raised {type(original).__name__}: {original}")
+        return callback_failure(original)
     elif any(word in message for word in _NO_ROOM):
         result = OutOfMemory(f"a device has no room: {clean(message)}")
     elif any(word in message for word in _DELETED):
@@ -106,13 +104,25 @@ def translate_error(error: BaseException) -> PlaitError:
         )
     else:
         result = PlaitRuntimeError(clean(message))
-    result.__cause__ = cause
+    result.__cause__ = error
     return result
+
+
+def callback_failure(original: BaseException) -> PlaitRuntimeError:
+    """The exception for one that a host callback raised, which is its cause."""
+    error = PlaitRuntimeError(f"a host callback raised {type(original).__name__}: {original}")
+    error.__cause__ = original
+    return error
 
 
 def _callback_error(message: str) -> BaseException | None:
     number, found, _ = message.partition(_CALLBACK_MARK)[2].partition("!")
     return _callback_errors.get(number) if found else None
+
+
+def _nothing(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    inexact = "float" in dtype.name or "complex" in dtype.name
+    return np.full(shape, np.nan if inexact else 0, dtype)
 
 
 class HostCallback:
@@ -123,16 +133,20 @@ class HostCallback:
             token), from any thread; returns one array per entry of `out_types`, or None if there
             is none.
         out_types: shape and dtype of each result; None for a token.
+        failures: where to leave an exception, for programs of several devices: the program goes on
+            with NaN or zeros, since the other devices may wait for this one, and whoever launched
+            it looks here at its end. None: the program fails.
     """
 
-    __slots__ = ("function", "out_types")
+    __slots__ = ("failures", "function", "out_types")
 
     def __init__(
         self,
         function: Callable[..., Any],
         out_types: Sequence[tuple[Sequence[int], Any] | None],
+        failures: list[BaseException] | None = None,
     ) -> None:
-        self.function = function
+        self.function, self.failures = function, failures
         self.out_types = [t and (tuple(t[0]), np.dtype(t[1])) for t in out_types]
 
     def __call__(self, *args: Any) -> tuple[Any, ...]:
@@ -142,6 +156,9 @@ class HostCallback:
                 results = self.function(*args)
                 return self._checked(tuple(() if results is None else results))
             except BaseException as error:
+                if self.failures is not None:
+                    self.failures.append(error)
+                    return tuple(t and _nothing(*t) for t in self.out_types)
                 # Only text passes through XLA: keep the exception, and name it in the text.
                 number = str(next(_callback_numbers))
                 _callback_errors[number] = error

@@ -31,6 +31,7 @@ from plait.errors import (
 )
 from plait.runtime import dlpack, effects, peers, plugins, shutdown, startup
 from plait.runtime.faults import HostCallback as HostCallback
+from plait.runtime.faults import callback_failure as callback_failure
 from plait.runtime.faults import clean, compile_error, translate_error
 from plait.runtime.gate import Gate
 from plait.runtime.host import frozen, is_numpys, native

@@ -551,6 +551,48 @@ def run_python(code: str, **environment: str) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.parametrize("form", ["fused", "gang"])
+def test_a_failure_on_some_devices_does_not_leave_the_others_waiting(form):
+    code = """
+import numpy as np, plait as jax
+from plait import lax
+def check(v):
+    if v > 2:
+        raise ValueError("boom")
+    return v
+one = jax.ShapeDtypeStruct((), np.float32)
+run = lambda f: jax.pmap(f, axis_name="i")(np.arange(4, dtype=np.float32))
+def raises(f):
+    try:
+        run(f)
+        jax.effects_barrier()
+    except RuntimeError as error:
+        print(type(error.__cause__).__name__, error)
+raises(lambda x: lax.psum(jax.pure_callback(check, one, x), "i"))
+raises(lambda x: (jax.debug.callback(check, x), lax.psum(x, "i"))[1])
+print(run(lambda x: lax.psum(jax.pure_callback(check, one, x - 1), "i")))
+"""
+    done = run_python(code, PLAIT_PMAP_FORM=form, PLAIT_NUM_CPU_DEVICES="4")
+    told = "ValueError a host callback raised ValueError: boom"
+    assert done.stdout.splitlines() == [told, told, "[2. 2. 2. 2.]"], done.stderr
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("form", ["fused", "gang"])
+def test_a_failure_is_told_though_arrays_were_donated(form):
+    def fails(x):
+        raise ValueError("boom")
+
+    def body(x):
+        return x + jax.pure_callback(fails, jax.ShapeDtypeStruct((), np.float32), x[0])
+
+    with override(pmap_form=form):
+        for run in (jax.jit, jax.pmap):
+            x = jnp.ones((2, 3)) + 0 if run is jax.pmap else jnp.ones(3) + 0
+            with pytest.raises(RuntimeError, match="a host callback raised ValueError: boom"):
+                jax.block_until_ready(run(body, donate_argnums=0)(x))
+
+
 def test_the_compilation_cache_keeps_no_python(tmp_path):
     code = """
 import plait as jax, numpy as np
