@@ -373,8 +373,8 @@ rounded result has an error of at most 0.5. Measured on a CPU (x86-64) by
 - **Exact results** come from float64 functions of NumPy and SciPy for narrower dtypes, from mpmath
   with 50 digits for float64 and complex numbers.
 - Results below the smallest normal number may be zero.
-- Subnormal operands of float64 may count as zero. Where a function passes through zero away from 0
-  (digamma, expi, J0), the error counts in units of a result that vanishes.
+- Subnormal operands of float64 and of complex numbers may count as zero. Where a function passes
+  through zero away from 0 (digamma, expi, J0), the error counts in units of a result that vanishes.
 - On GPU and TPU most functions are XLA's own, and errors are XLA's.
 
 ## Real numbers

@@ -418,6 +418,8 @@ def test_explain_nested_maps(form):
         page = debug.explain(nest(lambda x: lax.psum(x, ("a", "b")), "b", "a"))(jnp.ones((8, 3)))
         assert "'b' of size 3: 3 lanes on one device, inside 'a'" in str(page)
         assert rows_of(page, "Arguments")[0][2] == "float32[1,3]"
+        page = debug.explain(jax.vmap(nest(lambda x: x, "b")))(jnp.ones((3, 2)))
+        assert str(page).startswith("jit of <lambda> (test_debug.py:")
 
 
 def test_explain_donation_and_plain_functions():

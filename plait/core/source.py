@@ -124,7 +124,10 @@ def raised_at(traceback: TracebackType | None) -> Source | None:
 
 def function_source(function: object) -> str:
     """Where a function is defined, as file:line, or its repr."""
-    code = getattr(getattr(function, "__wrapped__", function), "__code__", None)
+    inner: Any = function
+    while not hasattr(inner, "__code__") and hasattr(inner, "__wrapped__"):
+        inner = inner.__wrapped__
+    code = getattr(inner, "__code__", None)
     if code is None:
         return repr(function)
     return f"{os.path.basename(code.co_filename)}:{code.co_firstlineno}"

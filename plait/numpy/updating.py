@@ -95,7 +95,11 @@ class Place:
 
     def subtract(self, values: Any, **options: Any) -> Any:
         """X with values subtracted from x[index]."""
-        return _update(self, "add", ufuncs.negative(value("subtract", values)), **options)
+        values = value("subtract", values)
+        if type_of(values).dtype in dtypes.BOOL and self.array.dtype not in dtypes.BOOL:
+            # Booleans have no negative.
+            values = arithmetic.convert_element_type(values, self.array.dtype)
+        return _update(self, "add", ufuncs.negative(values), **options)
 
     def multiply(self, values: Any, **options: Any) -> Any:
         """X with x[index] multiplied by values."""

@@ -81,6 +81,11 @@ def asinh(m: HloMath, x: Parts, y: Parts) -> Parts:
 
 def atanh(m: HloMath, x: Parts, y: Parts) -> Parts:
     y = _lost(m, x, Parts(with_sign(abs(y.re), x.re), with_sign(abs(y.im), x.im)))
+    # Beside the poles XLA squares the distance b, which is too small: log(2 / b) / 2.
+    small = 1e-4 if x.im.dtype == dtypes.float32 else 1e-8
+    beside = (abs(x.re) == 1.0) & (abs(x.im) < small) & (x.im != 0.0)
+    large = (math.log(2.0) - m.log(abs(x.im))) * 0.5
+    y = Parts(m.where(beside, with_sign(large, x.re), y.re), y.im)
     limit = (x.re == 0.0) | infinite(x.re)
     return but(m, y, is_nan(x.im) & limit, with_sign(m.full_like(x.re, 0.0), x.re), NAN)
 

@@ -124,8 +124,10 @@ def _hyperbolic(m: HloMath, x: Term) -> tuple[Term, Term, Term]:
     t, f = _held_back(m, abs(x))
     e = _real("expm1", t)
     u = e + 1.0
-    s = (e + m.where(u < INF, e / u, 1.0)) * 0.5
-    return with_sign(abs(s), x), (u + 1.0 / u) * 0.5, f
+    # Where the exponential was held back, nothing is left of the other one.
+    alone = f > 1.0
+    s = m.where(alone, u, e + m.where(u < INF, e / u, 1.0)) * 0.5
+    return with_sign(abs(s), x), m.where(alone, u, u + 1.0 / u) * 0.5, f
 
 
 def sinh(m: HloMath, x: Parts) -> Parts:

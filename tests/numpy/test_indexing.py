@@ -131,6 +131,7 @@ def test_arithmetic_at_a_place():
     assert_same(x.at[1].divide(4), np.float32([1, 0.5, 3, 4]))
     assert_same(x.at[1:].power(2), np.float32([1, 4, 9, 16]))
     assert_same(x.at[0].subtract(3), np.float32([-2, 2, 3, 4]))
+    assert_same(x.at[0].subtract(True), np.float32([0, 2, 3, 4]))
     assert_same(x.at[::2].mul(2), np.float32([2, 2, 6, 4]))
     assert_same(x.at[1:].apply(jnp.negative), np.float32([1, -2, -3, -4]))
     assert_same(x.at[np.array([1, 1])].apply(lambda v: v + 1), np.float32([1, 4, 3, 4]))

@@ -39,6 +39,20 @@ def test_values(name, dtype, x64):
     assert error.max() <= 8
 
 
+@pytest.mark.parametrize(
+    "dtype, beside, top", [("complex64", 1e-19, 88.9), ("complex128", 1e-155, 709.9)]
+)
+def test_beside_poles_and_just_before_overflow(dtype, beside, top, x64):
+    cases = [("arctanh", complex(s, s * beside)) for s in (1, -1)]
+    cases += [("arctan", complex(beside, 1)), ("sinh", complex(top)), ("cosh", complex(top, 0.5))]
+    cases += [("sinh", complex(-top, 2)), ("sin", complex(0, top)), ("cos", complex(0.5, -top))]
+    for name, z in cases:
+        x = np.asarray(z, dtype)
+        want = complex(getattr(mpmath, name.replace("arc", "a"))(mpmath.mpc(complex(x))))
+        got = np.asarray(getattr(jnp, name)(x))
+        np.testing.assert_allclose(got, want, 8 * np.finfo(dtype).eps, err_msg=f"{name}({z})")
+
+
 def special_values(name, x, got):
     with np.errstate(all="ignore"):
         want = getattr(np, name)(x).astype(x.dtype)
