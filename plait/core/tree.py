@@ -30,7 +30,8 @@ _classes: dict[type, Callable[[Any], tuple[Iterable[Any], Any]] | None] = {}
 
 
 def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], PyTreeDef]:
-    """(leaves, structure). Raises ArgumentError for containers that hold themselves.
+    """(leaves, structure). Raises ArgumentError for containers that hold themselves, or dicts whose
+    keys have no order.
 
     >>> leaves, structure = plait.tree.flatten({"b": (1, 2), "a": 3})
     >>> print(leaves, structure)
@@ -44,6 +45,13 @@ def flatten(tree: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[li
             raise
         raise ArgumentError(
             "a container holds itself, or is nested too deeply", fix="pass a finite tree"
+        ) from None
+    except ValueError as error:
+        if "sorting pytree dictionary keys" not in str(error):
+            raise
+        raise ArgumentError(
+            f"the keys of a dict cannot be sorted: {error.__cause__}",
+            fix="use keys of one kind, strings say",
         ) from None
 
 

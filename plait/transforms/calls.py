@@ -94,7 +94,7 @@ class JitFunction(Transformed):
             try:
                 leaves, in_tree = _flatten((args, kwargs) if kwargs else args)
                 entry = self.fast[in_tree, state.key, *map(sig_of, leaves)]
-            except (KeyError, AttributeError, RecursionError, SystemError):
+            except (KeyError, AttributeError, RecursionError, SystemError, ValueError):
                 entry = None  # a new kind of call, a leaf that is no Array, or no tree at all
             if entry is None:  # outside of the handler: errors below have nothing to do with it
                 return self.slow_call(args, kwargs)

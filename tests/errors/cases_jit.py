@@ -70,6 +70,7 @@ CASES: dict[str, Any] = {
     "jit: a text is returned": lambda: jax.jit(lambda x: {"a": (x, "text")})(X),
     "jit: a function is returned": lambda: jax.jit(lambda x: f)(X),
     "jit: a container that holds itself": lambda: jax.jit(lambda x: x)(endless()),
+    "jit: a dict whose keys cannot be sorted": lambda: jax.jit(lambda x: x)({1: X, "a": X}),
     "jit: a container that holds itself is returned": lambda: jax.jit(lambda x: endless())(X),
     "jit: a static argument that is not there": lambda: jax.jit(f, static_argnums=2),
     "jit: a negative static argument that is not there": lambda: jax.jit(f, static_argnums=-3),
