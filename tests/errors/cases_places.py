@@ -46,6 +46,7 @@ CASES: dict[str, Any] = {
     "device_put_sharded: other shapes": lambda: jax.device_put_sharded(
         [X, X[0]], jax.devices()[:2]
     ),
+    "device_put_replicated: a number in place of devices": lambda: jax.device_put_replicated(X, 2),
     "device_put_replicated: no devices": lambda: jax.device_put_replicated(X, []),
     "make_mesh: too few devices": lambda: jax.make_mesh((64,), ("x",)),
     "Mesh: too many names": lambda: Mesh(jax.devices()[:4], ("x", "y")),
