@@ -60,7 +60,7 @@ def test_a_loop_of_steps_stays_where_it_is():
         state = f(state)
         assert pointer(state["w"]) == at
     gc.collect()
-    assert live_bytes() == before
+    assert live_bytes() <= before  # what other tests left may go meanwhile
     assert float(state["w"][0]) == 0.5**5 and int(state["n"]) == 6
 
 
@@ -76,7 +76,7 @@ def test_memory_of_maps_is_reused(form):
         before = live_bytes()
         for k in range(3):
             x = f(x)
-            assert live_bytes() == before
+            assert live_bytes() <= before
             del k
         same(x[0], np.full(N, 1 + 10 + 50 + 250, np.float32))
         pair = jax.pmap(lambda a, b: (b * 2, a * 3), donate_argnums=(0, 1))
