@@ -83,9 +83,9 @@ class _Page:
         if across.crosses(self.program):
             self.whole = across.whole(self.program).program
         captured = [as_array(x).placement for x in self.lowered._traced.captured]
-        placements = [x.placement if type(x) is Array else None for x in self.leaves]
+        self.placements = [x.placement if type(x) is Array else None for x in self.leaves]
         # In the fused form this is how arguments and results are shown.
-        self.layout = lay_out_spread(simplify(self.whole), [*captured, *placements])
+        self.layout = lay_out_spread(simplify(self.whole), [*captured, *self.placements])
 
     def report(self) -> Report:
         kind = self.function.kind
@@ -143,18 +143,17 @@ class _Page:
 
     def _parts(self) -> list[tuple[str, str]]:
         """For each argument (its part on each device, words on that)."""
-        types = [type_of(x) for x in self.leaves]
-        placements = [x.placement if type(x) is Array else None for x in self.leaves]
         axes: Iterable[int | None] = repeat(None)
         if isinstance(self.function, PmapFunction):
             axes = self.function._in_axes(self.call, *self.call.dynamic)
         elif self.is_fused:
-            return [_held(t, p) for t, p in zip(types, placements, strict=True)]
+            types = map(type_of, self.leaves)
+            return [_held(t, p) for t, p in zip(types, self.placements, strict=True)]
         # All rows, of which this process may have some.
         every = [v.type for v in self.whole.inputs[self.captured :]]
         inputs = self.layout[1][self.captured :] if self.layout else repeat(None)
         parts = []
-        for t, p, axis, sharding in zip(every, placements, axes, inputs, strict=False):
+        for t, p, axis, sharding in zip(every, self.placements, axes, inputs, strict=False):
             part = t if sharding is None else t.with_shape(sharding.shard_shape(t.shape))
             if axis is not None:
                 words = f"mapped along axis {axis}"

@@ -92,15 +92,15 @@ def _show(
     if "lane" in fields and lane is not None:
         kwargs, lane = {**kwargs, "lane": lane}, None
     known = {"lane", "device"} & fields - set(kwargs)
+    source = user_source()
+    where = str(source) if source else None
     if not skip_format_check:
-        _check_format(op, fields - known, args, kwargs)
+        _check_format(op, where, fields - known, args, kwargs)
     names: tuple[Any, ...] = ()
     place = None
     if known or lane:
         names = bound_axis_names()
         place = ([axis_index(name) for name in names], device_id())
-    source = user_source()
-    where = str(source) if source else None
     line = _Line(op, where, fmt, write, names, known, bool(lane))
     debug_callback(HostFunction(line, op, (place, args, kwargs), {}))
     return None
@@ -166,10 +166,10 @@ def _fields(fmt: str, numbers: Iterator[int]) -> Iterator[int | str]:
             yield from _fields(spec, numbers)
 
 
-def _check_format(op: str, fields: set[Any], args: Sequence[Any], kwargs: dict[str, Any]) -> None:
+def _check_format(
+    op: str, where: str | None, fields: set[Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> None:
     given = {*range(len(args)), *kwargs}
-    source = user_source()
-    where = str(source) if source else None
     if missing := sorted(fields - given, key=str):
         raise ArgumentError(
             f"the format asks for {_words(missing)}, which is not given", op=op, where=where

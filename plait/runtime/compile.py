@@ -602,12 +602,10 @@ def _aliases(
     """
     seen = program.in_types if given is None else given.in_types
     free: dict[tuple, list[int]] = {}
-    whole: set[tuple] = set()
     for k, atom in enumerate(program.outputs):
         if type(atom) is Var:
             where = out_shardings[k] if out_shardings else None
             free.setdefault((atom.type.shape, atom.type.dtype, where), []).append(k)
-            whole.add((atom.type.shape, atom.type.dtype))
     aliases: dict[int, int] = {}
     unused: dict[str, list[str]] = {}
     for k in donated:
@@ -622,7 +620,7 @@ def _aliases(
             why = "they are stored once for all lanes, and no result of their kind is"
         elif places is not None:
             why = "each result of their shape and dtype has the memory of another argument"
-        elif (type_.shape, type_.dtype) in whole:
+        elif any(kind[:2] == (type_.shape, type_.dtype) for kind in free):
             why = "the results of their shape and dtype lie on the devices in another way"
         label = program.names[n + k] if program.names else ""
         unused.setdefault(why, []).append(f"{label or f'argument {k}'} {seen[n + k]}")

@@ -87,10 +87,10 @@ def translate_error(error: BaseException) -> PlaitError:
         return error
     message = str(error)
     original = _callback_error(message)
-    result: PlaitError
     if original is not None:
         return callback_failure(original)
-    elif any(word in message for word in _NO_ROOM):
+    result: PlaitError
+    if any(word in message for word in _NO_ROOM):
         result = OutOfMemory(f"a device has no room: {clean(message)}")
     elif any(word in message for word in _DELETED):
         result = DonatedError(
