@@ -83,6 +83,34 @@ def test_values_of_several_results(x64):
     np.testing.assert_allclose(special.expn(n, x), reference.expn(n, x), rtol=1e-13)
 
 
+EXACT = {
+    "beta": mpmath.beta,
+    "betainc": lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True),
+    "gammainc": lambda a, x: mpmath.gammainc(a, 0, x, regularized=True),
+    "gammaincc": lambda a, x: mpmath.gammainc(a, x, regularized=True),
+}
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_digits(name, x64):
+    # Tails, shapes below 1, and shapes at which other formulas take over (8.5, 170).
+    shapes = np.array([0.01, 0.16, 0.9, 2.5, 7.2, 8.4, 8.6, 30.0, 84.0, 120.0, 169.0])
+    last = np.array([1e-6, 0.05, 0.3, 0.47, 0.52, 0.89, 0.97])
+    if name == "betainc":
+        xs = [v.ravel() for v in np.meshgrid(shapes, shapes, last)]
+    elif name == "beta":
+        xs = [v.ravel() for v in np.meshgrid(shapes, shapes)]
+    else:
+        xs = [v.ravel() for v in np.meshgrid(shapes, last)]
+        xs[1] = xs[1] * (2.0 * xs[0] + 3.0)
+    y = np.asarray(jax.jit(getattr(special, name))(*xs))
+    with mpmath.workdps(60):
+        want = np.array([float(EXACT[name](*map(mpmath.mpf, x))) for x in zip(*xs, strict=True)])
+    tail = want < 1e-30  # where logarithms are taken
+    np.testing.assert_allclose(y[~tail], want[~tail], rtol=2e-14)
+    np.testing.assert_allclose(y[tail], want[tail], rtol=2e-13, atol=1e-300)
+
+
 def test_hypergeometric_functions(x64):
     a, b, c = (drawn(0.1, 6, 80, seed) for seed in range(3))
     x = drawn(-20, 20, 80, 3)

@@ -184,10 +184,13 @@ def two_sum(x: Any, y: Any) -> tuple[Any, Any]:
 
 
 class HloMath:
-    """Functions of Terms."""
+    """Functions of Terms.
 
-    def __init__(self, b: Builder):
-        self.b = b
+    Attributes: epsilon: the relative error at which a loop of a formula may end.
+    """
+
+    def __init__(self, b: Builder, epsilon: float = 2.0**-52):
+        self.b, self.epsilon = b, epsilon
 
     def term(self, value: Value) -> Term:
         return Term(self.b, value)
@@ -331,6 +334,7 @@ class HloMath:
 class NumpyMath:
     """The same functions of NumPy arrays of float64."""
 
+    epsilon = 2.0**-52
     full_like = staticmethod(np.full_like)
     where = staticmethod(np.where)
     exp, expm1 = staticmethod(np.exp), staticmethod(np.expm1)
@@ -414,8 +418,10 @@ def by_formula(function: Callable[..., Any]) -> dict[str, Any]:
         return function(NumpyMath(), *(x.astype(np.float64) for x in xs))
 
     def lower(b: Builder, *xs: Value) -> Value:
-        m = HloMath(b)
         width = dtypes.float32 if b.platform == "tpu" else dtypes.float64
+        # A narrow result needs no more than that it is rounded right nearly always.
+        needed = float(dtypes.finfo(xs[0].dtype).eps) * 2.0**-12
+        m = HloMath(b, max(needed, float(dtypes.finfo(width).eps)))
         y = function(m, *(m.term(x).astype(width) for x in xs))
         return b.convert(y.value, xs[0].dtype)
 

@@ -73,10 +73,7 @@ def _beta(m: Any, a: Any, b: Any) -> Any:
     a_, b_ = m.where(usual, a, 1.0), m.where(usual, b, 1.0)
     p, q = m.minimum(a_, b_), m.maximum(a_, b_)
     whole = (p + q <= 0.0) & (m.floor(p + q) == p + q)
-    # The larger one first, which Γ(a + b) keeps from overflowing.
-    near = gamma_formula.gamma(m, q) / gamma_formula.gamma(m, p + q) * gamma_formula.gamma(m, p)
-    zero = whole & (m.floor(p) != p)
-    near = m.where(zero, 0.0, near)
+    near = m.where(whole & (m.floor(p) != p), 0.0, gamma_formula.beta(m, p, q))
     far = m.exp(log_beta(m, a, b))
     sign = _gamma_sign(m, a) * _gamma_sign(m, b) * _gamma_sign(m, both)
     return m.where(usual, near, sign * far)

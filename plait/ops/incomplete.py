@@ -23,7 +23,9 @@ from plait.ops.error_formula import erfcx_positive
 from plait.ops.functions import exp, log, log1p
 from plait.ops.gamma_formula import (
     LARGE,
+    beta,
     digamma,
+    gamma,
     log1p_less_x,
     log_beta,
     log_gamma_1p,
@@ -35,11 +37,16 @@ from plait.ops.special import lgamma, no_derivative
 _LIMIT = 20_000.0
 
 
-def _epsilon(x: Any) -> float:
-    return float(np.finfo(x.dtype).eps)
-
-
 # --- incomplete gamma functions
+
+
+def _gamma_density(m: Any, a: Any, x: Any) -> Any:
+    """x^a e^-x / Γ(a + 1): by powers where these are finite, which lose less than logarithms."""
+    usual = (a > 1e-300) & (a < 170.0) & (x < 600.0)
+    a_, x_ = m.where(usual, a, 1.0), m.where(usual, x, 1.0)
+    half = m.power(x_, a_ * 0.5)
+    near = half * m.exp(-x_) * half / (a_ * gamma(m, a_))
+    return m.where(usual, near, m.exp(_log_gamma_density(m, a, x)))
 
 
 def _log_gamma_density(m: Any, a: Any, x: Any) -> Any:
@@ -55,7 +62,7 @@ def _log_gamma_density(m: Any, a: Any, x: Any) -> Any:
 
 def _gamma_series(m: Any, a: Any, x: Any, active: Any) -> Any:
     """Σ x^n / ((a + 1) ... (a + n)) (Abramowitz, Stegun 6.5.29)."""
-    eps = _epsilon(a)
+    eps = m.epsilon
 
     def step(n: Any, c: Any, s: Any) -> tuple[Any, ...]:
         n = n + 1.0
@@ -71,7 +78,7 @@ def _gamma_fraction(m: Any, a: Any, x: Any, active: Any) -> Any:
     """Legendre's continued fraction 1/(x+1-a - 1(1-a)/(x+3-a - 2(2-a)/(x+5-a - ...))), by the
     recurrence of its numerators p and denominators q.
     """
-    eps = _epsilon(a)
+    eps = m.epsilon
 
     def going(n: Any, p1: Any, p: Any, q1: Any, q: Any, f: Any, old: Any) -> Any:
         return active & ((abs(f - old) > eps * 0.25 * abs(f)) | (n < 2.0)) & (n < _LIMIT)
@@ -220,7 +227,7 @@ def _gamma_both(m: Any, a: Any, x: Any) -> tuple[Any, ...]:
     # Elements that the others serve get operands at which the fraction is tame.
     fa, fx = m.where(by_fraction, a, 1.0), m.where(by_fraction, x, 2.0)
     f = _gamma_fraction(m, fa, fx, inside & by_fraction)
-    density = m.exp(_log_gamma_density(m, a, x))
+    density = _gamma_density(m, a, x)
     upper = f * a * density
     tiny = x <= 1.0
     by_series_up = m.where(tiny, _small_complement(m, a, m.minimum(x, 1.0)), 1.0 - s * density)
@@ -254,7 +261,7 @@ def _igammac(m: Any, a: Any, x: Any) -> Any:
 
 def _series_slope(m: Any, a: Any, x: Any, active: Any) -> tuple[Any, Any]:
     """The series and its derivative by a."""
-    eps = _epsilon(a)
+    eps = m.epsilon
 
     def going(n: Any, c: Any, s: Any, dc: Any, ds: Any) -> Any:
         more = (c > eps * s) | (abs(dc) > eps * abs(ds))
@@ -274,7 +281,7 @@ def _series_slope(m: Any, a: Any, x: Any, active: Any) -> tuple[Any, Any]:
 
 def _fraction_slope(m: Any, a: Any, x: Any, active: Any) -> tuple[Any, Any]:
     """The continued fraction and its derivative by a."""
-    eps = _epsilon(a)
+    eps = m.epsilon
 
     def going(n, p1, p, q1, q, dp1, dp, dq1, dq, f, df, old, dold) -> Any:
         more = (abs(f - old) > eps * abs(f)) | (abs(df - dold) > eps * abs(df))
@@ -321,7 +328,7 @@ def _igamma_slope(m: Any, a: Any, x: Any) -> tuple[Any, ...]:
 
 def _igamma_grad_a(m: Any, a: Any, x: Any) -> Any:
     inside, safe_a, safe_x, slope = _igamma_slope(m, a, x)
-    y = slope * m.exp(_log_gamma_density(m, safe_a, safe_x))
+    y = slope * _gamma_density(m, safe_a, safe_x)
     y = m.where(inside, y, math.nan)
     return m.where((x == 0.0) & (a > 0.0), 0.0, y)
 
@@ -339,7 +346,7 @@ def _times_log(factor: Any, logarithm: Any) -> Any:
     return select(eq(factor, 0.0), 0.0, mul(factor, logarithm))
 
 
-def _gamma_density(a: Any, x: Any) -> Any:
+def _gamma_slope(a: Any, x: Any) -> Any:
     return exp(sub(sub(_times_log(sub(a, 1.0), log(x)), x), lgamma(a)))
 
 
@@ -358,7 +365,7 @@ igamma = binary(
     **by_formula(_igamma),
     jvp=(
         lambda z, a, x, t: mul(t, igamma_grad_a(a, x)),
-        lambda z, a, x, t: mul(t, _gamma_density(a, x)),
+        lambda z, a, x, t: mul(t, _gamma_slope(a, x)),
     ),
     samples=_GAMMA_SAMPLES,
 )
@@ -371,7 +378,7 @@ igammac = binary(
     **by_formula(_igammac),
     jvp=(
         lambda z, a, x, t: neg(mul(t, igamma_grad_a(a, x))),
-        lambda z, a, x, t: neg(mul(t, _gamma_density(a, x))),
+        lambda z, a, x, t: neg(mul(t, _gamma_slope(a, x))),
     ),
     samples=_GAMMA_SAMPLES,
 )
@@ -411,6 +418,16 @@ def _log_growth(m: Any, t: Any, one_plus_t: Any) -> Any:
     return m.where(near, log1p_less_x(m, m.where(near, t, 0.0)), m.log(one_plus_t) - t)
 
 
+def _beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
+    """x^a (1 - x)^b / B(a, b): by powers where these are finite; logarithms lose more digits."""
+    usual = (m.minimum(a, b) > 1e-300) & (a + b < 170.0)
+    a_, b_ = m.where(usual, a, 1.0), m.where(usual, b, 1.0)
+    rest, lost = two_sum(m.full_like(x, 1.0), -x)
+    near = m.power(x, a_) * m.power(rest, b_) / beta(m, a_, b_)
+    near = near + near * (b_ * lost / rest)
+    return m.where(usual, near, m.exp(_log_beta_density(m, a, b, x)))
+
+
 def _log_beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
     """log(x^a (1 - x)^b / B(a, b)); for large a and b without subtracting large numbers."""
     plain = (a * m.log(x) + b * m.log1p(-x)) - log_beta(m, a, b)
@@ -439,7 +456,7 @@ def _beta_terms(a: Any, b: Any, x: Any, n: Any) -> tuple[Any, Any]:
 
 def _beta_fraction(m: Any, a: Any, b: Any, x: Any, active: Any) -> Any:
     """The continued fraction, by Lentz's method."""
-    eps = _epsilon(a)
+    eps = m.epsilon
     tiny = float(np.finfo(a.dtype).tiny) / eps
 
     def kept_from_zero(v: Any) -> Any:
@@ -466,17 +483,19 @@ def _beta_fraction(m: Any, a: Any, b: Any, x: Any, active: Any) -> Any:
 def _beta_inside(m: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
     """Where a, b and x are ordinary, all made so; and whether the mirrored function is computed.
 
-    The fraction converges fast below the mean; above it, the mirrored function's does.
+    The fraction converges fast below the mean; above it, the mirrored function's does. Of a b below
+    1 most of the mass lies close to 1, and 1 - the mirrored function would cancel before.
     """
     finite = (a > 0.0) & (a < math.inf) & (b > 0.0) & (b < math.inf)
     inside = finite & (x > 0.0) & (x < 1.0)
     p, q, r = m.where(inside, a, 1.0), m.where(inside, b, 1.0), m.where(inside, x, 0.5)
-    return inside, p, q, r, r > (p + 1.0) / (p + q + 2.0)
+    from_ = m.where(q < 0.1, 0.98, m.where(q < 1.0, 0.95, m.full_like(p, 0.0)))
+    return inside, p, q, r, r > m.maximum(from_, (p + 1.0) / (p + q + 2.0))
 
 
 def _betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
     inside, p, q, r, mirrored = _beta_inside(m, a, b, x)
-    density = m.exp(_log_beta_density(m, p, q, r))
+    density = _beta_density(m, p, q, r)
     one, other = m.where(mirrored, q, p), m.where(mirrored, p, q)
     part = density * _beta_fraction(m, one, other, m.where(mirrored, 1.0 - r, r), inside) / one
     y = m.where(inside, m.where(mirrored, 1.0 - part, part), math.nan)
@@ -492,7 +511,7 @@ def _betainc(m: Any, a: Any, b: Any, x: Any) -> Any:
 
 def _beta_fraction_slope(m: Any, a: Any, b: Any, x: Any, by_b: Any, active: Any) -> tuple[Any, Any]:
     """The fraction, and the derivative of its logarithm: by b where by_b, else by a."""
-    eps = _epsilon(a)
+    eps = m.epsilon
     tiny = float(np.finfo(a.dtype).tiny) / eps
     da, db = m.where(by_b, m.full_like(a, 0.0), 1.0), m.where(by_b, m.full_like(a, 1.0), 0.0)
 
@@ -543,7 +562,7 @@ def _betainc_grad(m: Any, a: Any, b: Any, x: Any, second: bool) -> Any:
     by_other = ~mirrored if second else mirrored
     z = m.where(mirrored, 1.0 - r, r)
     h, g = _beta_fraction_slope(m, one, other, z, by_other, inside)
-    part = m.exp(_log_beta_density(m, p, q, r)) * h / one
+    part = _beta_density(m, p, q, r) * h / one
     shape, logarithm = (q, m.log1p(-r)) if second else (p, m.log(r))
     slope = logarithm + (digamma(m, p + q) - digamma(m, shape))
     slope = (slope + g) - m.where(by_other, 0.0, 1.0 / shape)

@@ -220,7 +220,7 @@ expi = unary(
 
 def _expn_fraction(m: Any, n: Any, x: Any, active: Any) -> Any:
     """exp(x) E_n(x) by the continued fraction of Abramowitz and Stegun 5.1.22, Lentz's method."""
-    eps = float(np.finfo(x.dtype).eps)
+    eps = m.epsilon
 
     def going(k: Any, b: Any, c: Any, d: Any, h: Any, change: Any) -> Any:
         return active & (abs(change - 1.0) > eps) & (k < 1000.0)
