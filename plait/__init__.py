@@ -52,6 +52,7 @@ from plait.runtime.client import (
     process_index,
     process_indices,
 )
+from plait.runtime.environment import live_arrays, print_environment_info
 from plait.runtime.mesh import (
     Mesh,
     get_abstract_mesh,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from plait.core.context import bound_axis_names
+from plait.numpy.placing import takes_out_sharding as _takes_out_sharding
 from plait.ops.arithmetic import (
     add,
     convert_element_type,
@@ -41,6 +42,7 @@ from plait.ops.collective import (
     pswapaxes,
     pvary,
 )
+from plait.ops.collective_ragged import ragged_all_to_all
 from plait.ops.compare import (
     bitwise_and,
     bitwise_not,
@@ -147,7 +149,7 @@ from plait.ops.incomplete import (
     random_gamma_grad,
 )
 from plait.ops.iota import broadcasted_iota, full, full_like, iota
-from plait.ops.ragged import ragged_dot
+from plait.ops.ragged import RaggedDotDimensionNumbers, ragged_dot, ragged_dot_general
 from plait.ops.reduce import (
     argmax,
     argmin,
@@ -212,6 +214,22 @@ if _TYPE_CHECKING:
     from plait.lax import linalg
 
 regularized_incomplete_beta = betainc
+
+# Here, for the modules of ops know nothing of devices.
+broadcast = _takes_out_sharding(broadcast)
+broadcast_in_dim = _takes_out_sharding(broadcast_in_dim)
+broadcasted_iota = _takes_out_sharding(broadcasted_iota)
+conv_general_dilated = _takes_out_sharding(conv_general_dilated)
+dot = _takes_out_sharding(dot)
+dot_general = _takes_out_sharding(dot_general)
+empty = _takes_out_sharding(empty)
+full = _takes_out_sharding(full, "sharding")
+full_like = _takes_out_sharding(full_like, "sharding")
+ragged_dot = _takes_out_sharding(ragged_dot)
+ragged_dot_general = _takes_out_sharding(ragged_dot_general)
+reduce = _takes_out_sharding(reduce)
+reduce_sum = _takes_out_sharding(reduce_sum)
+reshape = _takes_out_sharding(reshape)
 
 
 def __getattr__(name: str) -> _Any:

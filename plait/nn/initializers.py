@@ -17,6 +17,7 @@ from plait.core import dtypes
 from plait.core.dtypes import COMPLEX, FLOAT
 from plait.errors import ArgumentError, ShapeError
 from plait.nn.orthogonal import delta_orthogonal, orthogonal
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import to_dtype
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.functions import sqrt
@@ -41,35 +42,31 @@ class Initializer(Protocol):
         ...
 
 
-def _dtype(dtype: Any, out_sharding: Any) -> Any:
-    if out_sharding is not None:
-        raise ArgumentError(
-            "initializers do not take out_sharding here",
-            op="initializer",
-            fix="device_put the result, or give jit an out_shardings",
-        )
+def _dtype(dtype: Any) -> Any:
     return dtypes.default_float() if dtype is None else to_dtype(dtype)
 
 
 # --- constants
 
 
-def zeros(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
+@takes_out_sharding
+def zeros(key: Any, shape: Any, dtype: Any = None) -> Any:
     """All zeros; the key is not used.
 
     >>> plait.nn.initializers.zeros(plait.random.key(0), (2,))
     Array([0., 0.], dtype=float32)
     """
-    return jnp.zeros(shape, _dtype(dtype, out_sharding))
+    return jnp.zeros(shape, _dtype(dtype))
 
 
-def ones(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
+@takes_out_sharding
+def ones(key: Any, shape: Any, dtype: Any = None) -> Any:
     """All ones; the key is not used.
 
     >>> plait.nn.initializers.ones(plait.random.key(0), (2,), jnp.bfloat16)
     Array([1., 1.], dtype=bfloat16)
     """
-    return jnp.ones(shape, _dtype(dtype, out_sharding))
+    return jnp.ones(shape, _dtype(dtype))
 
 
 def constant(value: Any, dtype: Any = None) -> Initializer:
@@ -79,8 +76,9 @@ def constant(value: Any, dtype: Any = None) -> Initializer:
     Array([0.5, 0.5], dtype=float32)
     """
 
-    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        return jnp.full(shape, value, _dtype(dtype, out_sharding))
+    @takes_out_sharding
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        return jnp.full(shape, value, _dtype(dtype))
 
     return init
 
@@ -116,8 +114,9 @@ def uniform(scale: Any = 1e-2, dtype: Any = None) -> Initializer:
     True True
     """
 
-    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        dtype = _dtype(dtype, out_sharding)
+    @takes_out_sharding
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _dtype(dtype)
         return random_uniform(key, shape, dtype) * _number(scale, dtype)
 
     return init
@@ -131,8 +130,9 @@ def normal(stddev: Any = 1e-2, dtype: Any = None) -> Initializer:
     float32 (256, 128) 0.1
     """
 
-    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        dtype = _dtype(dtype, out_sharding)
+    @takes_out_sharding
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _dtype(dtype)
         return _normal(key, shape, dtype, _number(stddev, dtype))
 
     return init
@@ -148,8 +148,9 @@ def truncated_normal(
     True
     """
 
-    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        dtype = _dtype(dtype, out_sharding)
+    @takes_out_sharding
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _dtype(dtype)
         values = random_truncated_normal(key, lower, upper, shape, dtype)
         return values * _number(stddev, dtype)
 
@@ -227,8 +228,9 @@ def variance_scaling(
                 f"there is no {name} {word!r}", op="variance_scaling", fix=" or ".join(words)
             )
 
-    def init(key: Any, shape: Any, dtype: Any = dtype, out_sharding: Any = None) -> Any:
-        dtype = _dtype(dtype, out_sharding)
+    @takes_out_sharding
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Any:
+        dtype = _dtype(dtype)
         shape = known_shape("variance_scaling", shape)
         n = _MODES[mode](*_fans(shape, in_axis, out_axis, batch_axis))
         variance = _number(scale / n if n else 0.0, dtype)

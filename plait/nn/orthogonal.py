@@ -7,7 +7,8 @@ from typing import Any
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ShapeError
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import to_dtype
 from plait.ops.axes import check_shape, normalise_axis
 from plait.random.rotations import orthogonal as random_orthogonal
@@ -29,8 +30,9 @@ def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> An
     """
     given = dtype
 
-    def init(key: Any, shape: Any, dtype: Any = given, out_sharding: Any = None) -> Any:
-        shape, dtype = _checked(shape, dtype, out_sharding)
+    @takes_out_sharding
+    def init(key: Any, shape: Any, dtype: Any = given) -> Any:
+        shape, dtype = _checked(shape, dtype)
         if len(shape) < 2:
             raise ShapeError("needs a shape of at least 2 axes", op="orthogonal", shape=shape)
         axis = normalise_axis(column_axis, len(shape), "orthogonal")
@@ -56,8 +58,9 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     """
     given = dtype
 
-    def init(key: Any, shape: Any, dtype: Any = given, out_sharding: Any = None) -> Any:
-        shape, dtype = _checked(shape, dtype, out_sharding)
+    @takes_out_sharding
+    def init(key: Any, shape: Any, dtype: Any = given) -> Any:
+        shape, dtype = _checked(shape, dtype)
         if not 3 <= len(shape) <= 5:
             raise ShapeError("needs a shape of 3 to 5 axes", op="delta_orthogonal", shape=shape)
         inputs, outputs = shape[-2:]
@@ -72,13 +75,7 @@ def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None)
     return _made("delta_orthogonal", init)
 
 
-def _checked(shape: Any, dtype: Any, out_sharding: Any) -> tuple[tuple[int, ...], Any]:
-    if out_sharding is not None:
-        raise ArgumentError(
-            "initializers do not take out_sharding here",
-            op="initializer",
-            fix="device_put the result, or give jit an out_shardings",
-        )
+def _checked(shape: Any, dtype: Any) -> tuple[tuple[int, ...], Any]:
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
     return check_shape(shape, "initializer"), dtype
 

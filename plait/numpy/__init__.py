@@ -273,6 +273,7 @@ from plait.numpy.promotion import (
     broadcast_shapes,
     result_type,
 )
+from plait.numpy.pyfunc import frompyfunc, ufunc
 from plait.numpy.reduction import (
     all,
     allclose,
@@ -518,7 +519,7 @@ __all__ = [  # one name a line would hide the rest of the file
     "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2",
     "float8_e5m2fnuz", "float8_e8m0fnu", "float_", "float_power", "floating", "floor",
     "floor_divide", "fmax", "fmin", "fmod", "frexp", "from_dlpack", "frombuffer", "fromfile",
-    "fromfunction", "fromiter", "fromstring", "full", "full_like", "gcd", "generic",
+    "fromfunction", "fromiter", "frompyfunc", "fromstring", "full", "full_like", "gcd", "generic",
     "geomspace", "get_printoptions", "gradient", "greater", "greater_equal", "hamming",
     "hanning", "heaviside", "histogram", "histogram2d", "histogram_bin_edges", "histogramdd",
     "hsplit", "hstack", "hypot", "i0", "identity", "iinfo", "imag", "index_exp", "indices",
@@ -547,9 +548,9 @@ __all__ = [  # one name a line would hide the rest of the file
     "tanh", "tensordot", "tile", "top_k", "trace", "transpose", "trapezoid", "tri", "tril",
     "tril_indices", "tril_indices_from", "trim_zeros", "triu", "triu_indices",
     "triu_indices_from", "true_divide", "trunc", "uint", "uint16", "uint2", "uint32", "uint4",
-    "uint64", "uint8", "union1d", "unique", "unique_all", "unique_counts", "unique_inverse",
-    "unique_values", "unpackbits", "unravel_index", "unsignedinteger", "unstack", "unwrap",
-    "vander", "var", "vdot", "vecdot", "vecmat", "vectorize", "vsplit", "vstack", "where",
+    "uint64", "uint8", "ufunc", "union1d", "unique", "unique_all", "unique_counts",
+    "unique_inverse", "unique_values", "unpackbits", "unravel_index", "unsignedinteger", "unstack",
+    "unwrap", "vander", "var", "vdot", "vecdot", "vecmat", "vectorize", "vsplit", "vstack", "where",
     "zeros", "zeros_like",
 ]
 # fmt: on

@@ -13,6 +13,7 @@ from plait.core.types import ArrayType
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.at_once import at_once
+from plait.numpy.placing import placed, takes_out_sharding
 from plait.numpy.promotion import (
     astype,
     axes_in,
@@ -76,6 +77,11 @@ def matmul(
     >>> jnp.matmul(jnp.ones((5, 2, 3)), jnp.ones((3, 4))).shape
     (5, 2, 4)
     """
+    if out_sharding is not None:
+        return placed(
+            matmul(a, b, precision=precision, preferred_element_type=preferred_element_type),
+            out_sharding,
+        )
     ta, tb = getattr(a, "type", None), getattr(b, "type", None)
     if type(ta) is not ArrayType or type(tb) is not ArrayType or ta.dtype != tb.dtype:
         a, b = promote_dtypes("matmul", (a, b))
@@ -146,13 +152,13 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     return ops.reshape(y, (*y.shape[:-2], y.shape[-1]))
 
 
+@takes_out_sharding
 def dot(
     a: Any,
     b: Any,
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: Any = None,
 ) -> Any:
     """Sum over the last axis of `a` and the last but one of `b` (the only one of a vector).
 
@@ -243,6 +249,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     return ufuncs.multiply(ops.reshape(a, (a.size, 1)), ops.reshape(b, (1, b.size)))
 
 
+@takes_out_sharding
 def tensordot(
     a: Any,
     b: Any,
@@ -250,7 +257,6 @@ def tensordot(
     *,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: Any = None,
 ) -> Any:
     """Sum over axes of `a` paired with axes of `b`: the last n with the first n, or two lists.
 
@@ -405,6 +411,7 @@ def _as_text(labels: tuple[tuple[Any, ...], ...], operands: int) -> str:
     return f"{inputs}->{texts[operands]}" if len(texts) > operands else inputs
 
 
+@takes_out_sharding
 def einsum(
     subscripts: Any,
     /,
@@ -414,7 +421,6 @@ def einsum(
     precision: Any = None,
     preferred_element_type: Any = None,
     _dot_general: Any = None,
-    out_sharding: Any = None,
 ) -> Any:
     """Sum of products by labels of axes: einsum("ij,jk->ik", a, b) is the matrix product.
 

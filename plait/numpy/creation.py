@@ -20,6 +20,7 @@ from plait.errors import (
     ShapeError,
     an,
 )
+from plait.numpy.placing import placed, takes_out_sharding
 from plait.numpy.promotion import (
     astype as _astype,
 )
@@ -111,15 +112,6 @@ def copy(a: Any, order: str | None = None) -> Any:
     False
     """
     return array(a, copy=True)
-
-
-def placed(x: Any, device: Any) -> Any:
-    """x on a device, or where it is."""
-    if device is None:
-        return x
-    from plait.runtime.transfer import device_put
-
-    return device_put(x, device)
 
 
 def _from_object(object: Any, dtype: Any, copy: bool | None) -> Any:
@@ -401,6 +393,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
     return zeros(shape, dtype, device=device, out_sharding=out_sharding)
 
 
+@takes_out_sharding
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Any:
     """An array of fill_value, which may be an array that broadcasts to the shape.
 
@@ -430,6 +423,7 @@ def _like(op: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any
     return tuple(t.shape) if shape is None else shape_of(shape, op), chosen, weak
 
 
+@takes_out_sharding
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros in the shape and dtype of `a`, anything with `.shape` and `.dtype`.
 
@@ -440,6 +434,7 @@ def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = No
     return placed(_weakly(_fill(shape, 0, dtype, weak), weak), device)
 
 
+@takes_out_sharding
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Ones in the shape and dtype of `a`.
 
@@ -459,6 +454,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     return zeros_like(prototype, dtype, shape, device=device)
 
 
+@takes_out_sharding
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
 ) -> Any:
@@ -503,6 +499,7 @@ def _static_number(x: Any, op: str, name: str) -> Any:
     return host.item()
 
 
+@takes_out_sharding
 def arange(
     start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
 ) -> Any:

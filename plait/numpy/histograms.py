@@ -15,6 +15,7 @@ from plait.numpy.creation import array, linspace
 from plait.numpy.manipulation import ravel, rows
 from plait.numpy.parts import isnan
 from plait.numpy.pieces import diff
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import (
     astype,
     constant,
@@ -31,6 +32,7 @@ from plait.numpy.updating import At
 from plait.ops import axes as ops
 
 
+@takes_out_sharding
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """How often each number 0, 1, 2, ... occurs in a vector; or the sums of its weights.
 

@@ -13,6 +13,7 @@ from plait.core.interpreter import Tracer
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.creation import array, asarray
+from plait.numpy.placing import placed, takes_out_sharding
 from plait.numpy.promotion import (
     astype,
     axes_in,
@@ -55,6 +56,8 @@ def reshape(
     """
     if shape is None:
         raise ArgumentTypeError("needs a shape", op="reshape")
+    if out_sharding is not None:
+        return placed(reshape(a, shape, order), out_sharding)
     a = value("reshape", a)
     sizes = new_shape(a, shape)
     if order == "C":
@@ -92,7 +95,8 @@ def _reversed_axes(a: Any) -> Any:
     return ops.permute(a, range(a.ndim - 1, -1, -1))
 
 
-def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+@takes_out_sharding
+def ravel(a: Any, order: str = "C") -> Any:
     """The elements of `a` as a vector, in order "C" row by row or "F" column by column.
 
     >>> x = jnp.array([[1, 2], [3, 4]])
@@ -327,7 +331,8 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 # --- broadcasting
 
 
-def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+@takes_out_sharding
+def broadcast_to(array: Any, shape: Any) -> Any:
     """`array` repeated to a shape; axes align at the last. Raises ShapeError.
 
     >>> jnp.broadcast_to(jnp.array([[1], [2]]), (2, 3))

@@ -11,8 +11,9 @@ from plait.core import dtypes
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.at_once import at_once
-from plait.numpy.creation import ones, placed, positions
+from plait.numpy.creation import ones, positions
 from plait.numpy.pieces import diagonal
+from plait.numpy.placing import placed
 from plait.numpy.promotion import astype, constant, known, operand, static_int, to_dtype, value
 from plait.numpy.ufuncs import add, equal, greater_equal, less, power, subtract, where
 from plait.ops.axes import expand_dims, reshape

@@ -214,7 +214,9 @@ _PROPERTIES = {
 
 def _reshape(self: Any, *args: Any, order: str = "C", copy: Any = None, out_sharding: Any = None):
     """The elements in another shape: reshape(2, 3) or reshape((2, 3)); one size may be -1."""
-    return manipulation.reshape(self, args[0] if len(args) == 1 else args, order)
+    return manipulation.reshape(
+        self, args[0] if len(args) == 1 else args, order, out_sharding=out_sharding
+    )
 
 
 def _transpose(self: Any, *args: Any) -> Any:
@@ -225,7 +227,7 @@ def _transpose(self: Any, *args: Any) -> Any:
 
 def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements as a vector."""
-    return manipulation.ravel(self, order)
+    return manipulation.ravel(self, order, out_sharding=out_sharding)
 
 
 def _clip(self: Any, min: Any = None, max: Any = None) -> Any:

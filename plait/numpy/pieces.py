@@ -16,6 +16,7 @@ from plait.numpy.creation import asarray
 from plait.numpy.cumulative import cumsum
 from plait.numpy.indexing import take
 from plait.numpy.manipulation import concatenate, moveaxis, ravel, rows
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import (
     astype,
     axes_in,
@@ -132,13 +133,13 @@ def tile(A: Any, reps: Any) -> Any:
     return slices.tile(a, counts)
 
 
+@takes_out_sharding
 def repeat(
     a: Any,
     repeats: Any,
     axis: int | None = None,
     *,
     total_repeat_length: int | None = None,
-    out_sharding: Any = None,
 ) -> Any:
     """Each element repeated, along an axis or flattened; repeats is one number or one each.
 

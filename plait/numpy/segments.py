@@ -15,6 +15,7 @@ from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, Sha
 from plait.numpy import reduction, ufuncs
 from plait.numpy.creation import full
 from plait.numpy.indexing import FILL, parse_mode, take
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import astype, known, static_int, value
 from plait.ops import axes as ops
 from plait.ops.gather import CLIP, GatherScatterMode
@@ -26,6 +27,7 @@ from plait.regions.custom_jvp import custom_jvp
 from plait.regions.loops import associative_scan
 
 
+@takes_out_sharding
 def segment_sum(
     data: Any,
     segment_ids: Any,
@@ -34,7 +36,6 @@ def segment_sum(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: Any = None,
 ) -> Any:
     """For each segment the sum of the rows of data that belong to it; 0 where there is none.
 
@@ -54,6 +55,7 @@ def segment_sum(
     )
 
 
+@takes_out_sharding
 def segment_prod(
     data: Any,
     segment_ids: Any,
@@ -62,7 +64,6 @@ def segment_prod(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: Any = None,
 ) -> Any:
     """For each segment the product of its rows, 1 where there is none; arguments: segment_sum.
 
@@ -78,6 +79,7 @@ def segment_prod(
     )
 
 
+@takes_out_sharding
 def segment_max(
     data: Any,
     segment_ids: Any,
@@ -86,7 +88,6 @@ def segment_max(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: Any = None,
 ) -> Any:
     """For each segment the largest of its rows, element by element; arguments: segment_sum.
 
@@ -102,6 +103,7 @@ def segment_max(
     )
 
 
+@takes_out_sharding
 def segment_min(
     data: Any,
     segment_ids: Any,
@@ -110,7 +112,6 @@ def segment_min(
     unique_indices: bool = False,
     bucket_size: int | None = None,
     mode: str | GatherScatterMode | None = None,
-    out_sharding: Any = None,
 ) -> Any:
     """For each segment the smallest of its rows, element by element; see segment_max.
 

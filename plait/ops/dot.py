@@ -524,12 +524,27 @@ def _algorithm_text(algorithm: DotAlgorithm) -> str:
     )
 
 
-def _axes_pair(numbers: Any, lhs_ndim: int, rhs_ndim: int) -> tuple[Any, Any]:
-    lhs, rhs = numbers
-    return (
-        tuple(normalise_axis(a, lhs_ndim, "dot_general") for a in lhs),
-        tuple(normalise_axis(a, rhs_ndim, "dot_general") for a in rhs),
-    )
+def dimension_pairs(numbers: Any, lhs: ArrayType, rhs: ArrayType, op: str) -> tuple[Any, Any]:
+    """((lhs contracted, rhs contracted), (lhs batch, rhs batch)), checked, from sequences."""
+
+    def pair(axes: Any) -> tuple[Any, Any]:
+        of_lhs, of_rhs = axes
+        return (
+            tuple(normalise_axis(a, lhs.ndim, op) for a in of_lhs),
+            tuple(normalise_axis(a, rhs.ndim, op) for a in of_rhs),
+        )
+
+    try:
+        contracted, batch = numbers
+        return pair(contracted), pair(batch)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, PlaitError):
+            raise
+        raise ArgumentError(
+            "dimension_numbers is ((lhs contracted, rhs contracted), (lhs batch, rhs batch))",
+            op=op,
+            dimension_numbers=numbers,
+        ) from None
 
 
 def dot_general(
@@ -550,23 +565,11 @@ def dot_general(
     >>> lax.dot_general(a, b, (((2,), (1,)), ((0,), (0,)))).shape
     (5, 2, 4)
     """
-    left, right = type_of(lhs), type_of(rhs)
-    try:
-        contracted, batch = dimension_numbers
-        contracted = _axes_pair(contracted, left.ndim, right.ndim)
-        batch = _axes_pair(batch, left.ndim, right.ndim)
-    except (TypeError, ValueError) as error:
-        if isinstance(error, PlaitError):
-            raise
-        raise ArgumentError(
-            "dimension_numbers is ((lhs contracted, rhs contracted), (lhs batch, rhs batch))",
-            op="dot_general",
-            dimension_numbers=dimension_numbers,
-        ) from None
+    numbers = dimension_pairs(dimension_numbers, type_of(lhs), type_of(rhs), "dot_general")
     return dot_general_p.bind(
         lhs,
         rhs,
-        dimension_numbers=(contracted, batch),
+        dimension_numbers=numbers,
         precision=canonical_precision(precision),
         preferred_element_type=preferred_dtype(preferred_element_type),
     )

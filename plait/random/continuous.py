@@ -10,6 +10,7 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.errors import ArgumentError
 from plait.numpy.manipulation import rows
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import INEXACT_KIND, promote
 from plait.ops.arithmetic import convert_element_type, integer_pow, neg
 from plait.ops.bitcast import bitcast_convert_type
@@ -56,6 +57,7 @@ def _truncated_normal(key: Any, lower: Any, upper: Any, *, shape: Any, dtype: An
     return jnp.clip(root * erf_inv(u), first, last)
 
 
+@takes_out_sharding
 def truncated_normal(key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Standard normal numbers, given that they lie in (lower, upper).
 
@@ -85,6 +87,7 @@ def exponential_values(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return neg(log1p(neg(unit_floats(key, shape, dtype))))
 
 
+@takes_out_sharding
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Exponential numbers: density exp(-x) for x >= 0.
 
@@ -150,6 +153,7 @@ def gumbel_mode(op: str, mode: str | None) -> str:
     return mode
 
 
+@takes_out_sharding
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Any:
     """Gumbel numbers: density exp(-(x + exp(-x))).
 
@@ -169,6 +173,7 @@ def _laplace(key: Any, *, shape: Any, dtype: Any) -> Any:
     return sign(u) * log1p(-abs(u))
 
 
+@takes_out_sharding
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Laplace numbers: density exp(-|x|) / 2.
 
@@ -185,6 +190,7 @@ def _logistic(key: Any, *, shape: Any, dtype: Any) -> Any:
     return log(u) - log1p(-u)
 
 
+@takes_out_sharding
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Logistic numbers: density exp(-x) / (1 + exp(-x))².
 
@@ -201,6 +207,7 @@ def _cauchy(key: Any, *, shape: Any, dtype: Any) -> Any:
     return tan(np.asarray(np.pi, dtype) * (u - np.asarray(0.5, dtype)))
 
 
+@takes_out_sharding
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Cauchy numbers: density 1 / (π (x² + 1)).
 
@@ -221,6 +228,7 @@ def _maxwell(key: Any, *, shape: Any, dtype: Any) -> Any:
     return _maxwell_values(key, shape, dtype)
 
 
+@takes_out_sharding
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Maxwell numbers: the lengths of vectors of three standard normal numbers.
 
@@ -241,6 +249,7 @@ def _double_sided_maxwell(key: Any, loc: Any, scale: Any, *, shape: Any, dtype: 
     return signs(sign_key, shape, dtype) * sizes * scale + loc
 
 
+@takes_out_sharding
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Maxwell numbers with a random sign, times scale, plus loc.
 
@@ -267,6 +276,7 @@ def _weibull_min(key: Any, scale: Any, concentration: Any, *, shape: Any, dtype:
     return power(exponential_values(key, shape, dtype), 1.0 / concentration) * scale
 
 
+@takes_out_sharding
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Any:
@@ -301,6 +311,7 @@ def _pareto(key: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
     return exp(exponential_values(key, shape, dtype) / convert_element_type(b, dtype))
 
 
+@takes_out_sharding
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Pareto numbers: density b / x^(b+1) for x >= 1.
 
@@ -317,6 +328,7 @@ def _rayleigh(key: Any, scale: Any, *, shape: Any, dtype: Any) -> Any:
     return _filled(scale, shape, dtype) * sqrt(log(u) * np.asarray(-2.0, dtype))
 
 
+@takes_out_sharding
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Rayleigh numbers: density x/s² exp(-x²/(2 s²)) for x >= 0, s the scale.
 
@@ -341,6 +353,7 @@ def _wald(key: Any, mean: Any, *, shape: Any, dtype: Any) -> Any:
     return select(jnp.less_equal(u, mean / (mean + x)), x, square / x)
 
 
+@takes_out_sharding
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Wald (inverse Gaussian) numbers of the given mean, the shape parameter being 1.
 
@@ -360,6 +373,7 @@ def _triangular(key: Any, left: Any, mode: Any, right: Any, *, shape: Any, dtype
     return select(jnp.less(u, (mode - left) / (right - left)), rising, falling)
 
 
+@takes_out_sharding
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
 ) -> Any:
@@ -379,6 +393,7 @@ def _lognormal(key: Any, sigma: Any, *, shape: Any, dtype: Any) -> Any:
     return exp(normal_values(key, shape, dtype) * convert_element_type(sigma, dtype))
 
 
+@takes_out_sharding
 def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Any:
     """Numbers whose logarithm is normal, with mean 0 and standard deviation sigma.
 

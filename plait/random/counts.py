@@ -12,6 +12,7 @@ from plait.core import dtypes
 from plait.core.types import type_of
 from plait.errors import ShapeError
 from plait.numpy.manipulation import moveaxis
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import operand, promote_dtypes, to_dtype, to_inexact
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_to, full
@@ -108,6 +109,7 @@ def _poisson(key: Any, lam: Any, *, shape: Any, dtype: Any) -> Any:
     return select(jnp.equal(lam, 0), jnp.zeros_like(found), found)
 
 
+@takes_out_sharding
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Poisson counts: k with probability lam^k exp(-lam) / k!.
 
@@ -250,6 +252,7 @@ def _binomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     return binomial_values(key, n, p, shape, dtype)
 
 
+@takes_out_sharding
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Binomial counts, as floats: the successes among n trials of probability p each.
 
@@ -290,6 +293,7 @@ def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any, unroll: An
     return convert_element_type(moveaxis(counts, 0, -1), dtype)
 
 
+@takes_out_sharding
 def multinomial(
     key: Any, n: Any, p: Any, *, shape: Any = None, dtype: Any = None, unroll: Any = 1
 ) -> Any:

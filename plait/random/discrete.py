@@ -13,6 +13,7 @@ from plait.core import dtypes
 from plait.core.dtypes import FLOAT, INTEGER
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import axis_in, operand, static_int, to_inexact
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
@@ -53,6 +54,7 @@ def _distinct_categories(key: Any, logits: Any, *, k: int, shape: Any, axis: int
     return reshape(jnp.moveaxis(found, -1, 0), shape)
 
 
+@takes_out_sharding
 def categorical(
     key: Any,
     logits: Any,
@@ -130,6 +132,7 @@ def _permutation(key: Any, x: Any, *, axis: int) -> Any:
     return jnp.take(x, order, axis, mode="promise_in_bounds")
 
 
+@takes_out_sharding
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Any:
     """x in random order along an axis: all vectors in the same order, or each in its own with
     `independent`. For an int x, the numbers 0, ..., x - 1 in random order.
@@ -207,6 +210,7 @@ def _picked(a: Any, found: Any, axis: int) -> Any:
     return jnp.take(a, found, axis)
 
 
+@takes_out_sharding
 def choice(
     key: Any,
     a: Any,
@@ -287,6 +291,7 @@ def _geometric(key: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     return convert_element_type(failures + 1, dtype)
 
 
+@takes_out_sharding
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """The number of trials up to the first success, each succeeding with probability p.
 

@@ -12,6 +12,7 @@ import numpy as np
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.errors import ShapeError
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import static_int
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_to, reshape
@@ -127,6 +128,7 @@ def _gamma(key: Any, a: Any, *, shape: Any, dtype: Any, in_logs: bool) -> Any:
     return gamma_values(key, a, shape, dtype, in_logs=in_logs)
 
 
+@takes_out_sharding
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Gamma numbers: density x^(a-1) exp(-x) / Γ(a) for x > 0. Differentiable with respect to a.
 
@@ -139,6 +141,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     return _gamma_or_log("gamma", key, a, shape, dtype, in_logs=False)
 
 
+@takes_out_sharding
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Any:
     """The logarithms of gamma numbers, exact also where these are too small for a float.
 
@@ -170,6 +173,7 @@ def _beta(key: Any, a: Any, b: Any, *, shape: Any, dtype: Any) -> Any:
     return x / (x + y)
 
 
+@takes_out_sharding
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Beta numbers: density proportional to x^(a-1) (1-x)^(b-1) on [0, 1].
 
@@ -188,6 +192,7 @@ def _dirichlet(key: Any, alpha: Any, *, shape: Any, dtype: Any) -> Any:
     return scaled / jnp.sum(scaled, -1, keepdims=True)
 
 
+@takes_out_sharding
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Vectors of positive numbers with sum 1: density proportional to the product of
     x_i^(alpha_i - 1).
@@ -216,6 +221,7 @@ def _chisquare(key: Any, df: Any, *, shape: Any, dtype: Any) -> Any:
     return _chisquare_values(key, df, shape, dtype)
 
 
+@takes_out_sharding
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Chi-square numbers of df degrees of freedom.
 
@@ -235,6 +241,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, *, shape: Any, dtype: Any) -> Any:
     return num / den
 
 
+@takes_out_sharding
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Any:
     """F-distributed numbers of dfnum and dfden degrees of freedom.
 
@@ -253,6 +260,7 @@ def _t(key: Any, df: Any, *, shape: Any, dtype: Any) -> Any:
     return n * sqrt(half / gamma_values(gamma_key, half, shape, dtype))
 
 
+@takes_out_sharding
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Any:
     """Student's t numbers of df degrees of freedom.
 
@@ -274,6 +282,7 @@ def _generalized_normal(key: Any, p: Any, *, shape: Any, dtype: Any) -> Any:
     return _generalized_normal_values(key, jnp.asarray(p), shape, dtype)
 
 
+@takes_out_sharding
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Generalized normal numbers: density proportional to exp(-|x|^p).
 
@@ -298,6 +307,7 @@ def _ball(key: Any, p: Any, *, d: int, shape: Any, dtype: Any) -> Any:
     return g / size[..., None]
 
 
+@takes_out_sharding
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Any:
     """Points spread evenly over the ball |x_1|^p + ... + |x_d|^p <= 1.
 

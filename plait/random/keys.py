@@ -17,6 +17,7 @@ from plait.errors import (
     PlaitError,
     ShapeError,
 )
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import staging, to_dtype
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.bits import (
@@ -265,6 +266,7 @@ def _bits(key: Any, *, shape: Any, bit_width: int) -> Any:
     return random_bits_p.bind(key, shape=shape, bit_width=bit_width)
 
 
+@takes_out_sharding
 def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Random bits as unsigned integers, uint32 by default (uint64 with enable_x64).
 

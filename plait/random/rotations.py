@@ -9,11 +9,13 @@ from typing import Any
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.errors import DtypeError, ShapeError
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import to_dtype
 from plait.random.arguments import known_shape
 from plait.random.standard import normal
 
 
+@takes_out_sharding
 def orthogonal(
     key: Any, n: int, shape: Sequence[int] = (), dtype: Any = None, m: int | None = None
 ) -> Any:

@@ -13,6 +13,7 @@ from plait.core.dtypes import COMPLEX, FLOAT, INTEGER
 from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError
 from plait.numpy.manipulation import rows
+from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import to_dtype
 from plait.ops.arithmetic import add, convert_element_type, mul, rem, sub
 from plait.ops.axes import broadcast_to
@@ -67,6 +68,7 @@ def _uniform(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any) -> Any:
     return uniform_between(key, low, high, shape, dtype)
 
 
+@takes_out_sharding
 def uniform(
     key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0
 ) -> Any:
@@ -114,6 +116,7 @@ def _normal(key: Any, *, shape: Any, dtype: Any) -> Any:
     return normal_values(key, shape, dtype)
 
 
+@takes_out_sharding
 def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """Standard normal numbers: mean 0, variance 1; complex ones have half of it in each part.
 
@@ -183,6 +186,7 @@ def _randint(key: Any, low: Any, high: Any, *, shape: Any, dtype: Any, beyond: b
     return integers_between(key, low, high, shape, dtype, beyond)
 
 
+@takes_out_sharding
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Any:
     """Integers spread evenly over minval, ..., maxval - 1.
 
@@ -242,6 +246,7 @@ def _bernoulli(key: Any, p: Any, *, shape: Any, mode: str) -> Any:
     return coins(key, p, shape, mode)
 
 
+@takes_out_sharding
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Any:
     """True with probability p, else False.
 
@@ -273,6 +278,7 @@ def _rademacher(key: Any, *, shape: Any, dtype: Any) -> Any:
     return signs(key, shape, dtype)
 
 
+@takes_out_sharding
 def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     """-1 or 1, each with probability 1/2; int32 by default (int64 with enable_x64).
 

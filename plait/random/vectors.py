@@ -7,10 +7,12 @@ from typing import Any
 import plait.numpy as jnp
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ShapeError
+from plait.numpy.placing import takes_out_sharding
 from plait.random.arguments import fitting_shape, float_dtype, parameter
 from plait.random.standard import normal
 
 
+@takes_out_sharding
 def multivariate_normal(
     key: Any,
     mean: Any,

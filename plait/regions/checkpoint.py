@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from plait.config import state
 from plait.core import dtypes
-from plait.core.context import running
+from plait.core.context import context, running
 from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.program import Atom, Equation, Program, Var, reference, run_program
 from plait.core.sample import integers, real
@@ -322,18 +323,21 @@ def inline_calls(program: Program) -> Program:
 
 def _run_inline(program: Program, xs: Sequence[Any]) -> Sequence[Any]:
     env: dict[Var, Any] = dict(zip(program.inputs, xs, strict=True))
+    before = context.source
 
     def value(atom: Atom) -> Any:
         return env[atom] if isinstance(atom, Var) else atom.operand
 
     for eqn in program.equations:
         operands = [value(a) for a in eqn.inputs]
+        context.source = eqn.source
         if eqn.op is call_p:
             ys = _run_inline(eqn.params["program"], operands)
         else:
             out = eqn.op.bind(*operands, **eqn.params)
             ys = out if eqn.op.multiple_results else (out,)
         env.update(zip(eqn.outputs, ys, strict=True))
+    context.source = before
     return [value(a) for a in program.outputs]
 
 
@@ -346,6 +350,7 @@ def checkpoint(
     prevent_cse: bool = True,
     policy: Policy | None = None,
     static_argnums: int | Sequence[int] = (),
+    static_argnames: str | Sequence[str] = (),
     concrete: bool = False,
 ) -> Callable[..., Any]:
     """A function that does what fun does, and of which reverse mode keeps the arguments only.
@@ -353,8 +358,8 @@ def checkpoint(
     What the derivative needs is computed again in the backward pass: less memory, more work.
     policy: which results are kept all the same, one of `plait.checkpoint_policies`, or a function
     (op, *types, **params) -> bool. prevent_cse=False: leave out what keeps the compiler from
-    merging the two computations; right inside of scan, where it cannot. static_argnums: arguments
-    that are Python values, hashable. `concrete` has no effect.
+    merging the two computations; right inside of scan, where it cannot. static_argnums and
+    static_argnames: arguments that are Python values, hashable. `concrete` has no effect.
     Raises: ArgumentTypeError, ArgumentError.
 
     >>> layer = plait.checkpoint(lambda x: jnp.sin(jnp.sin(x)))
@@ -364,11 +369,16 @@ def checkpoint(
     op = "checkpoint"
     check_function(fun, op, "the first argument")
     numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
+    named = _positions(fun, names)
 
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        static = _static(fun, numbers, args)
+        static = _static(fun, (*numbers, *(k for k in named if k < len(args))), args)
         dynamic = tuple(a for k, a in enumerate(args) if k not in static)
+        by_name = {n: kwargs.pop(n) for n in names if n in kwargs}
+        for name, value in by_name.items():
+            _check_hashable(fun, name, value)
         leaves, shape = flatten((dynamic, kwargs))
         for k, x in enumerate(leaves):
             if not is_array(x):
@@ -376,15 +386,15 @@ def checkpoint(
                     f"{_names(dynamic, kwargs)[k]} is not an array: it is a {type(x).__name__}",
                     op=op,
                     function=describe_function(fun),
-                    fix="name arguments that are not arrays in static_argnums",
+                    fix="name arguments that are not arrays in static_argnums or static_argnames",
                 )
         if state.disable_jit:
-            return fun(*args, **kwargs)
+            return fun(*args, **kwargs, **by_name)
 
         def call(dynamic: Any, kwargs: Any) -> Any:
             rest = iter(dynamic)
             full = [static[k] if k in static else next(rest) for k in range(len(args))]
-            return fun(*full, **kwargs)
+            return fun(*full, **kwargs, **by_name)
 
         traced = trace(
             fun,
@@ -393,7 +403,7 @@ def checkpoint(
             op=op,
             label="the function",
             call=call,
-            key=(len(args), tuple(static.items())),
+            key=(len(args), tuple(static.items()), tuple(by_name.items())),
             names=lambda: _names(dynamic, kwargs),
         )
         out = checkpoint_p.bind(
@@ -419,18 +429,39 @@ def _static(fun: Callable[..., Any], numbers: Sequence[int], args: Sequence[Any]
                 op="checkpoint",
                 function=describe_function(fun),
             )
-        value = args[k % n]
-        try:
-            hash(value)
-        except TypeError:
-            raise ArgumentTypeError(
-                f"the static argument {k} is not hashable: it is a {type(value).__name__}",
+        _check_hashable(fun, k, args[k % n])
+        static[k % n] = args[k % n]
+    return static
+
+
+def _check_hashable(fun: Callable[..., Any], which: int | str, value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise ArgumentTypeError(
+            f"the static argument {which} is not hashable: it is a {type(value).__name__}",
+            op="checkpoint",
+            function=describe_function(fun),
+            fix="pass a tuple or a frozen dataclass, or bind it with functools.partial",
+        ) from None
+
+
+def _positions(fun: Callable[..., Any], names: Sequence[str]) -> list[int]:
+    """Where arguments of these names stand if they are passed by position."""
+    if not names:
+        return []
+    parameters = list(inspect.signature(fun).parameters.values())
+    takes_any = any(p.kind is p.VAR_KEYWORD for p in parameters)
+    found = {p.name: k for k, p in enumerate(parameters) if p.kind is not p.KEYWORD_ONLY}
+    for name in names:
+        if name not in {p.name for p in parameters} and not takes_any:
+            raise ArgumentError(
+                f"static_argnames names {name!r}, but the function has no such argument",
                 op="checkpoint",
                 function=describe_function(fun),
-                fix="pass a tuple or a frozen dataclass, or bind it with functools.partial",
-            ) from None
-        static[k % n] = value
-    return static
+                has=", ".join(p.name for p in parameters),
+            )
+    return [found[name] for name in names if name in found]
 
 
 def _names(args: Any, kwargs: dict[str, Any]) -> list[str]:

@@ -54,9 +54,9 @@ def device_put(
 
     device: a device; a Sharding; None for the default device; a sequence of devices, over which the
     leading axis of every array is split in equal consecutive blocks (of fewer rows than devices,
-    one to each of the first); or a tree of these that is a prefix of x. Traced values are returned
-    as they are. With donate=True the memory of x may be taken; with may_alias=False an array that
-    is there already is copied, not shared.
+    one to each of the first); or a tree of these that is a prefix of x. Of traced values a
+    NamedSharding is a constraint, and the rest means nothing. With donate=True the memory of x may
+    be taken; with may_alias=False an array that is there already is copied, not shared.
 
     Raises: ArgumentTypeError for what is no device; ShapeError for a leading axis that does not
     split evenly.
@@ -94,7 +94,7 @@ def device_put(
                 op="device_put",
                 value=leaf,
             )
-        y: Any = leaf if isinstance(leaf, Tracer) else put_one(leaf, target)
+        y: Any = put_one(leaf, target)
         if may_alias is False and type(leaf) is Array and y.buf is leaf.buf:
             y = Array(xla.duplicate(leaf._live()), y.type, y.sig)
         out.append(y)
@@ -105,8 +105,12 @@ def _same_shape(device: Any, x: Any) -> bool:
     return type(device) is type(x) and len(device) == len(x)
 
 
-def put_one(x: Any, target: Any) -> Array:
+def put_one(x: Any, target: Any) -> Any:
     """One array to one target. Raises: DonatedError for one that has no value any more."""
+    if isinstance(x, Tracer):
+        if not isinstance(target, NamedSharding) or target.mesh.empty:
+            return x
+        return constrain(x, target.lowered_for(type_of(x).shape, "device_put"))
     if type(x) is Array:
         x.check_live("device_put")
     if target is None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from plait.core import tree
+from plait.core.context import named_axes
 from plait.core.program import Program
 from plait.core.show import show_program
 from plait.core.source import function_name
@@ -214,10 +215,15 @@ class ClosedProgram:
 def make_jaxpr(
     fun: Callable[..., Any],
     static_argnums: Any = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
     return_shape: bool = False,
     static_argnames: Any = None,
 ) -> Callable[..., Any]:
     """A function that returns the Program of fun for given arguments, instead of calling it.
+
+    axis_env: pairs (name, size) of axes that collectives in fun may use, as if a map were around
+    it. With return_shape=True the result is a pair: the Program, and the ShapeDtypeStructs of
+    fun's results.
 
     >>> print(plait.make_jaxpr(lambda x: x * 2.0)(1.0))
     { a:f32[] =>
@@ -231,7 +237,8 @@ def make_jaxpr(
         function = JitFunction(fun, static)
         function.kind = "make_jaxpr"
         args, kwargs = tree.map(abstract, (args, kwargs))
-        traced = function.trace_for(*args, **kwargs)
+        with named_axes(*(axis_env or ())):
+            traced = function.trace_for(*args, **kwargs)
         closed = ClosedProgram(traced.program, traced.captured)
         if not return_shape:
             return closed

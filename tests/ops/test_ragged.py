@@ -49,6 +49,78 @@ def test_mistakes():
         lax.ragged_dot(X, Y, np.ones(4, int), group_offset=np.ones(1))  # type: ignore[arg-type]
 
 
+def by_groups(x, y, sizes, contracted, batch, ragged, group_axes):
+    """ragged_dot_general by a loop over groups and einsum; x and y of NumPy, sizes [g]."""
+    letters = "abcdefgh"
+    of_x = list(letters[: x.ndim])
+    of_y = [c.upper() for c in letters[: y.ndim]]
+    for left, right in zip(contracted[0] + batch[0], contracted[1] + batch[1], strict=True):
+        of_y[right] = of_x[left]
+    summed = [of_x[k] for k in contracted[0]]
+    shared = [of_x[k] for k in batch[0]]
+    groups = [of_y[k] for k in group_axes]
+    rest = [c for c in of_x if c not in summed + shared]
+    rest += [c for c in of_y if c not in summed + shared + groups]
+    parts, start = [], 0
+    for k, size in enumerate(sizes):
+        part = np.zeros_like(x)
+        inside = (slice(None),) * ragged + (slice(start, start + size),)
+        part[inside] = x[inside]
+        other = np.take(y, k, group_axes[0]) if group_axes else y
+        names = [c for c in of_y if c not in groups]
+        formula = f"{''.join(of_x)},{''.join(names)}->{''.join(shared + rest)}"
+        parts.append(np.einsum(formula, part, other))
+        start += size
+    return np.sum(parts, 0) if group_axes else np.stack(parts)
+
+
+@pytest.mark.parametrize(
+    ("x_shape", "y_shape", "contracted", "batch", "ragged", "group_axes"),
+    [
+        ((6, 4), (4, 3, 5), ((1,), (0,)), ((), ()), 0, (1,)),  # a free axis
+        ((2, 6, 4), (3, 5, 2, 4), ((2,), (3,)), ((0,), (2,)), 1, (0,)),
+        ((4, 3, 6, 2), (2, 3, 4), ((0,), (2,)), ((3,), (0,)), 2, (1,)),
+        ((4, 6), (4, 5), ((0,), (0,)), ((), ()), 0, ()),  # a contracted one
+        ((2, 4, 3, 6), (6, 5, 2, 4), ((1, 3), (3, 0)), ((0,), (2,)), 3, ()),
+    ],
+)
+def test_general_products(x_shape, y_shape, contracted, batch, ragged, group_axes):
+    x, y = (RNG.integers(-3, 3, s).astype(np.float32) for s in (x_shape, y_shape))
+    numbers = lax.RaggedDotDimensionNumbers((contracted, batch), (ragged,), group_axes)
+    for sizes in ([1, 2, 1], [0, 3, 0]):
+        got = lax.ragged_dot_general(x, y, np.array(sizes), numbers)
+        want = by_groups(x, y, sizes, contracted, batch, ragged, group_axes)
+        np.testing.assert_array_equal(got, want)
+
+
+def test_sizes_of_groups_for_each_row():
+    x, y = (RNG.integers(-3, 3, s).astype(np.float32) for s in ((2, 6, 4), (2, 4, 5)))
+    sizes = np.array([[1, 2, 3], [2, 0, 2]])
+    rows = lax.RaggedDotDimensionNumbers((((2,), (1,)), ((0,), (0,))), (2,), ())
+    got = lax.ragged_dot_general(x, y, np.array([[1, 2, 0], [0, 1, 3]]), rows)
+    for k, part in enumerate([[1, 2, 0], [0, 1, 3]]):
+        want = by_groups(x[k], y[k], part, ((1,), (0,)), ((), ()), 1, ())
+        np.testing.assert_array_equal(got[:, k], want)
+    groups = np.stack([y, 2 * y, 3 * y])
+    free = lax.RaggedDotDimensionNumbers((((2,), (2,)), ((0,), (1,))), (1,), (0,))
+    got = lax.ragged_dot_general(x, groups, sizes, free)
+    for k, part in enumerate(sizes):
+        want = by_groups(x[k], groups[:, k], part, ((1,), (1,)), ((), ()), 0, (0,))
+        np.testing.assert_array_equal(got[k], want)
+    # A batch axis that is ragged changes nothing.
+    whole = lax.RaggedDotDimensionNumbers((((2,), (1,)), ((0,), (0,))), (0,), ())
+    got = lax.ragged_dot_general(x, y, np.array([1, 0]), whole)
+    np.testing.assert_array_equal(got, x @ y)
+
+
+def test_what_lies_outside_of_groups_does_not_count():
+    x, y = np.ones((2, 4), np.float32), np.ones((4, 3), np.float32)
+    x[:, 3], y[3] = np.nan, np.inf
+    summed = lax.RaggedDotDimensionNumbers((((1,), (0,)), ((), ())), (1,), ())
+    got = lax.ragged_dot_general(x, y, np.array([1, 2]), summed)
+    np.testing.assert_array_equal(got, [np.full((2, 3), 1), np.full((2, 3), 2)])
+
+
 def test_composite():
     scaled = lax.composite(lambda x, *, factor: jnp.sin(x) * factor, name="my.scaled", version=2)
     np.testing.assert_allclose(jax.grad(scaled)(1.0, factor=2.0), 2 * np.cos(1), rtol=1e-6)

@@ -223,6 +223,48 @@ def test_trees_keywords_and_static_arguments():
     assert jax.grad(h, 1)(3, 2.0) == 12.0
 
 
+def test_static_arguments_by_name():
+    f = checkpoint(
+        lambda x, mode, *, n=1: jnp.sin(x) * n if mode == "sin" else x,
+        static_argnames=("mode", "n"),
+    )
+    slope = jax.grad(f)
+    np.testing.assert_allclose(slope(1.0, "sin", n=3), 3 * np.cos(1), rtol=1e-6)
+    np.testing.assert_allclose(slope(1.0, n=2, mode="sin"), 2 * np.cos(1), rtol=1e-6)
+    np.testing.assert_allclose(jax.jit(lambda x: slope(x, "sin"))(1.0), np.cos(1), rtol=1e-6)
+    assert slope(1.0, "other") == slope(1.0, mode="other") == 1
+    with jax.disable_jit():
+        assert f(1.0, "other", n=2) == 1
+    text = message(ArgumentTypeError, lambda: f(1.0, mode=["sin"]))
+    assert text.startswith("checkpoint: the static argument mode is not hashable: it is a list\n")
+    text = message(ArgumentError, lambda: checkpoint(layer, static_argnames="mode"))
+    assert "static_argnames names 'mode', but the function has no such argument" in text
+
+
+def test_what_is_kept_is_printed(capsys):
+    @jax.jit
+    def inner(h):
+        return jnp.exp(h)
+
+    def loss(params, x, n):
+        h = jnp.tanh(x @ params["w"])
+        return jnp.sum(inner(h) * n)
+
+    args = {"w": jnp.ones((3, 4))}, jnp.ones((5, 3)), 2
+    jax.ad_checkpoint.print_saved_residuals(loss, *args)
+    lines = capsys.readouterr().out.splitlines()
+    kept = {line.split("  ", 1)[0].strip() + " " + line.split("  ")[-1].strip() for line in lines}
+    assert {"float32[3,4] the argument params['w']", "float32[5,3] the argument x"} <= kept
+    (exp,) = (line for line in lines if "of exp" in line)
+    # The user's line, inside of the jitted function too.
+    assert "float32[5,4]" in exp and "in inner" in exp
+    jax.ad_checkpoint.print_saved_residuals(checkpoint(loss), *args)
+    text = capsys.readouterr().out
+    assert "argument" in text and " of " not in text
+    jax.ad_checkpoint.print_saved_residuals(lambda x: x * np.arange(3.0), 1.0)
+    assert capsys.readouterr().out == "float32[3]  a constant\n"
+
+
 def test_values_closed_over():
     @jax.jit
     def f(c, x):

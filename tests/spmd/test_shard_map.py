@@ -11,6 +11,7 @@ import pytest
 import plait as jax
 import plait.numpy as jnp
 from plait import lax
+from plait.errors import ArgumentTypeError, ShapeError
 from plait.sharding import Mesh, NamedSharding, SingleDeviceSharding
 from plait.sharding import PartitionSpec as P
 from tests.spmd.common import counted_compilations, message, refused, same
@@ -452,6 +453,54 @@ def test_with_sharding_constraint():
     same(mapped, x)
     refused(ValueError, lambda: f(cube(3, 16)), "with_sharding_constraint", "size 3", "2 parts")
     refused(TypeError, lambda: lax.with_sharding_constraint(x, P("x")), "NamedSharding")
+
+
+PLACED = {
+    "normal": lambda **at: jax.random.normal(jax.random.key(0), (8, 4), **at),
+    "choice": lambda **at: jax.random.choice(jax.random.key(0), 9, (8, 4), **at),
+    "initializer": lambda **at: jax.nn.initializers.lecun_normal()(
+        jax.random.key(0), (8, 4), jnp.float32, **at
+    ),
+    "zeros": lambda **at: jnp.zeros((8, 4), **at),
+    "arange": lambda **at: jnp.arange(8.0, **at),
+    "full_like": lambda **at: jnp.full_like(cube(8, 4), 2, **at),
+    "matmul": lambda **at: jnp.matmul(cube(8, 2), cube(2, 4), **at),
+    "einsum": lambda **at: jnp.einsum("ij,jk->ik", cube(8, 2), cube(2, 4), **at),
+    "reshape": lambda **at: jnp.ones(32).reshape(8, 4, **at),
+    "repeat": lambda **at: jnp.repeat(cube(4, 2), 2, 0, **at),
+    "segment_sum": lambda **at: jax.ops.segment_sum(cube(8, 4), np.arange(8), 8, **at),
+    "dot_general": lambda **at: lax.dot_general(
+        cube(8, 2), cube(2, 4), (((1,), (0,)), ((), ())), **at
+    ),
+    "iota": lambda **at: lax.broadcasted_iota(jnp.int32, (8, 4), 0, **at),
+}
+
+
+@pytest.mark.parametrize("name", PLACED)
+def test_results_lie_where_out_sharding_says(name):
+    f, mesh = PLACED[name], grid(x=4)
+    spread = NamedSharding(mesh, P("x"))
+    want = f()
+    for run in (f, jax.jit(f, static_argnames="out_sharding")):
+        y = run(out_sharding=spread)
+        assert y.sharding.is_equivalent_to(spread, y.ndim)
+        same(y, want)
+    with jax.set_mesh(mesh):
+        assert f(out_sharding=P("x")).sharding.is_equivalent_to(spread, want.ndim)
+    same(f(out_sharding=None), want)
+    uneven = NamedSharding(grid(x=3), P("x"))
+    refused(ShapeError, lambda: f(out_sharding=uneven), "does not divide")
+    refused(ArgumentTypeError, lambda: f(out_sharding="x"), "a device, a sharding")
+
+
+def test_device_put_of_a_traced_value_is_a_constraint():
+    spread = NamedSharding(grid(x=4), P("x"))
+    x = cube(8)
+    assert jax.jit(lambda x: jax.device_put(x * 2, spread))(x).sharding.is_equivalent_to(spread, 1)
+    same(jax.grad(lambda x: jnp.sum(jax.device_put(x, spread) ** 2))(x), 2 * x)
+    same(jax.vmap(lambda x: jax.device_put(x, spread))(np.stack([x, x])), np.stack([x, x]))
+    same(jax.pmap(lambda x: jax.device_put(x, spread))(np.stack([x, x])), np.stack([x, x]))
+    same(jax.jit(lambda x: jax.device_put(x, jax.devices()[1]))(x), x)
 
 
 def test_a_training_step_in_all_three_ways():

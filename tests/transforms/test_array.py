@@ -322,3 +322,23 @@ def test_a_format_for_numbers_is_refused_for_several():
     assert f"{jnp.float32(2):.1f} {jnp.ones(2)}" == "2.0 [1. 1.]"
     with pytest.raises(TypeError, match=r"'.1f' is for scalars, and this is a float32\[2\]"):
         f"{jnp.ones(2):.1f}"
+
+
+def test_arrays_that_live():
+    x = jnp.arange(3) + 1
+    y = jax.jit(lambda x: x * 2)(x)
+    found = {id(a) for a in jax.live_arrays()}
+    assert {id(x), id(y)} <= found
+    y.delete()
+    assert id(y) not in {id(a) for a in jax.live_arrays("cpu")}
+
+
+def test_report_of_the_environment(capsys, monkeypatch):
+    monkeypatch.setenv("PLAIT_EXAMPLE", "yes")
+    text = jax.print_environment_info(return_string=True)
+    assert capsys.readouterr().out == ""
+    jax.print_environment_info()
+    assert capsys.readouterr().out == text + "\n"
+    lines = dict(line.split(maxsplit=1) for line in text.splitlines())
+    assert lines["plait"] == jax.__version__ and lines["numpy"] == np.__version__
+    assert lines["PLAIT_EXAMPLE"] == "yes" and str(jax.device_count()) in lines["devices"]

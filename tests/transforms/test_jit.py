@@ -436,6 +436,8 @@ def test_programs_as_text():
     assert "sin" in str(closed) and "mul" in str(closed) and len(closed.in_avals) == 2
     made, shape = jax.make_jaxpr(lambda x, n: x * n, static_argnums=1, return_shape=True)(X, 3)
     assert shape == jax.ShapeDtypeStruct((3,), jnp.float32) and len(made.eqns) == 1
+    named = jax.make_jaxpr(lambda x: lax.psum(x, "i") * lax.axis_size("i"), axis_env=[("i", 4)])
+    assert "psum" in str(named(1.0)) and " 4.0" in str(named(1.0))
     inner = str(jax.make_jaxpr(jax.jit(lambda x: x + 1))(1.0))
     assert "call" in inner or "add" in inner
 
