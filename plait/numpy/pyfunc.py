@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, several
 from plait.numpy.creation import array, full
 from plait.numpy.functional import vectorize
 from plait.numpy.manipulation import broadcast_to, concatenate, moveaxis
@@ -51,7 +51,9 @@ class ufunc:
 
     def __call__(self, *args: Any) -> Any:
         if len(args) != self.nin:
-            raise ArgumentTypeError(f"takes {self.nin} arrays, not {len(args)}", op=self.__name__)
+            raise ArgumentTypeError(
+                f"takes {several(self.nin, 'array')}, not {len(args)}", op=self.__name__
+            )
         y = self._mapped(*args)
         found = len(y) if isinstance(y, tuple | list) else 1
         if found != self.nout:

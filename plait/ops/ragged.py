@@ -124,9 +124,8 @@ def ragged_dot_general(
     g = y.shape[group_axes[0]] if free else sizes.shape[-1] if sizes.ndim else 0
     expected = (*(x.shape[k] for k in before), g)
     if sizes.shape not in ((g,), expected):
-        raise ShapeError(
-            f"group_sizes has the shape {(g,)} or {expected}", op=op, group_sizes=sizes, lhs=x
-        )
+        either = " or ".join(map(str, dict.fromkeys([(g,), expected])))
+        raise ShapeError(f"group_sizes has the shape {either}", op=op, group_sizes=sizes, lhs=x)
     if ragged in batch[0]:
         return dot_general(lhs, rhs, (contracted, batch), precision, preferred_element_type)
     if free:  # the groups are contracted too, beside the axes that are: no transposition

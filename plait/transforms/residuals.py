@@ -11,7 +11,7 @@ from plait.core.program import Program, Var
 from plait.core.types import ArrayType, type_of
 from plait.interpreters.linearize import linearize
 from plait.regions.checkpoint import inline_calls
-from plait.transforms.arguments import check_callable
+from plait.transforms.arguments import Selected, check_callable
 from plait.transforms.calls import JitFunction
 from plait.transforms.shapes import abstract
 
@@ -43,7 +43,7 @@ def print_saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> N
 
     residuals.__wrapped__ = f  # the arguments' names  # pyright: ignore[reportFunctionMemberAccess]
     args, kwargs = tree.map(abstract, (args, kwargs))
-    program = JitFunction(residuals, None).trace_for(*args, **kwargs).program
+    program = JitFunction(residuals, Selected((), ())).trace_for(*args, **kwargs).program
     found = _described(inline_calls(program), program.names or ())
     width = max((len(str(t)) for t, _ in found), default=0)
     for type_, origin in found:

@@ -20,6 +20,25 @@ def in_a_function(x):
     return lax.add(y, F)
 
 
+M = np.ones((2, 2), int)
+
+
+def digits(x, y):
+    return 10 * x + y
+
+
+def ragged(ragged, groups, sizes=M[0]):
+    numbers = (((1,), (1,)), ((), ())), ragged, groups
+    return lax.ragged_dot_general(np.ones((3, 4)), np.ones((2, 4, 5)), sizes, numbers)
+
+
+def exchanged(x, y, numbers):
+    def one(x, y, n):
+        return lax.ragged_all_to_all(x, y, n, n, n, n, axis_name="i")
+
+    return jax.vmap(one, axis_name="i")(x, y, numbers)
+
+
 CASES: dict[str, Any] = {
     "add: shapes": lambda: lax.add(F, V),
     "add: dtypes": lambda: lax.add(F, N),
@@ -101,4 +120,21 @@ CASES: dict[str, Any] = {
     "pure_callback: another shape": lambda: jax.pure_callback(
         lambda x: np.ones(2, np.float32), jax.ShapeDtypeStruct((3,), np.float32), V
     ),
+    "ragged_dot_general: two ragged axes": lambda: ragged((0, 1), (0,)),
+    "ragged_dot_general: no axis of groups": lambda: ragged((0,), ()),
+    "ragged_dot_general: sizes": lambda: ragged((0,), (0,), np.ones((3, 2), int)),
+    "ragged_all_to_all: rows": lambda: exchanged(np.ones((2, 3)), np.ones((2, 3, 4)), M),
+    "ragged_all_to_all: dtypes": lambda: exchanged(np.ones((2, 3)), np.ones((2, 3), int), M),
+    "ragged_all_to_all: floats": lambda: exchanged(np.ones((2, 3)), np.ones((2, 3)), M * 1.0),
+    "ragged_all_to_all: sizes": lambda: exchanged(np.ones((2, 3)), np.ones((2, 3)), M[:, :1]),
+    "frompyfunc: no function": lambda: jnp.frompyfunc(3, 1, 1),  # type: ignore[arg-type]
+    "frompyfunc: nin": lambda: jnp.frompyfunc(in_a_function, 0, 1),
+    "frompyfunc: operands": lambda: jnp.frompyfunc(in_a_function, 1, 1)(V, V),
+    "frompyfunc: results": lambda: jnp.frompyfunc(lambda x: (x, x), 1, 1)(V),
+    "frompyfunc: a method": lambda: jnp.frompyfunc(lambda x: x, 1, 1).reduce(V),
+    "frompyfunc: where": lambda: jnp.frompyfunc(digits, 2, 1).reduce(V, where=V > 1),
+    "frompyfunc: nothing": lambda: jnp.frompyfunc(digits, 2, 1).reduce(V[:0]),
+    "frompyfunc: in place": lambda: jnp.frompyfunc(digits, 2, 1).at(V, 0, 1),
+    "frompyfunc: one operand": lambda: jnp.frompyfunc(digits, 2, 1).at(V, 0, inplace=False),
+    "checkpoint: no such argument": lambda: jax.checkpoint(in_a_function, static_argnames="mode"),
 }
