@@ -91,3 +91,13 @@ def bound_axis_names() -> tuple[Any, ...]:
     Array([1., 1.], dtype=float32)
     """
     return tuple(dict.fromkeys(name for name, _ in context.axes))
+
+
+def running_map() -> str | None:
+    """The name of the innermost transformation here that gives a function one row at a time."""
+    interpreter = context.interpreter
+    while interpreter is not None:
+        if interpreter.transformation in ("vmap", "pmap"):
+            return interpreter.transformation
+        interpreter = getattr(interpreter, "parent", None)
+    return None

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.context import running_map
 from plait.core.primitive import Linear, register, zeros_hook
 from plait.core.sample import real
 from plait.core.types import ArrayType, type_of
@@ -34,10 +35,13 @@ def normalise_axis(axis: Any, ndim: int, op: str | None = None) -> int:
         fix = "arrays to be joined are one argument: [a, b]" if hasattr(axis, "shape") else None
         raise ArgumentTypeError("an axis is an int", op=op, axis=axis, fix=fix) from None
     if not -ndim <= index < ndim:
+        fix = f"an axis from {-ndim} to {ndim - 1}" if ndim else "the array has no axis"
+        if (name := running_map()) is not None:
+            fix += f"; under {name} a function sees one row, without the mapped axis"
         raise OutOfRangeError(
             f"axis {index} is out of range for an array of {several(ndim, 'dimension')}",
             op=op,
-            fix=f"an axis from {-ndim} to {ndim - 1}" if ndim else "the array has no axis",
+            fix=fix,
         )
     return index + ndim if index < 0 else index
 

@@ -51,6 +51,8 @@ def until_large(x):
 
 
 CASES: dict[str, Any] = {
+    "pmap: an axis of the whole": lambda: jax.pmap(lambda x: x.sum(axis=1))(np.ones((2, 3))),
+    "vmap: an axis of the whole": lambda: jax.vmap(lambda x: jnp.sort(x, 1))(np.ones((2, 3))),
     # sizes
     "pmap: leaves of different sizes": lambda: jax.pmap(lambda p: p["w"])(
         {"w": np.ones((1, 3)), "b": np.ones(2)}
