@@ -25,6 +25,7 @@ from plait.numpy.promotion import (
     astype as _astype,
 )
 from plait.numpy.promotion import (
+    broadcast_shapes,
     broadcast_together,
     constant,
     inexact,
@@ -567,18 +568,18 @@ def linspace(
     start, stop = operand("linspace", start), operand("linspace", stop, 1)
     common = inexact(result_type(start, stop))
     chosen = common if dtype is None else to_dtype(dtype)
+    shape = broadcast_shapes(np.shape(start), np.shape(stop))
+    axis = normalise_axis(axis, len(shape) + 1, "linspace")
     if not any(map(is_traced_or_device, (start, stop))):
         host, step = np.linspace(start, stop, num, endpoint, retstep=True, axis=axis)
         return _spaced(constant(_floored(host, chosen), False), step, common, retstep, device)
     start, stop = (_astype(value("linspace", v), common) for v in (start, stop))
     start, stop = broadcast_together("linspace", start, stop)
     sections = num - 1 if endpoint else num
-    axis = normalise_axis(axis, start.ndim + 1, "linspace")
-    shape = list(start.shape)
-    shape.insert(axis, num)
-    step = divide(subtract(stop, start), sections) if sections > 0 else start * np.nan
+    shape = (*shape[:axis], num, *shape[axis:])
+    step = divide(subtract(stop, start), sections) if sections > 0 else np.nan
     part = dtypes.real_of(common)
-    position = positions(tuple(shape), axis, part)
+    position = positions(shape, axis, part)
     # A weighted mean of the ends meets both of them exactly.
     weight = divide(position, max(sections, 1))
     first, last = expand_dims(start, (axis,)), expand_dims(stop, (axis,))
@@ -634,14 +635,16 @@ def geomspace(
     common = inexact(result_type(start, stop))
     chosen = common if dtype is None else to_dtype(dtype)
     start, stop = (_astype(value("geomspace", v), common) for v in (start, stop))
+    start, stop = broadcast_together("geomspace", start, stop)
+    axis = normalise_axis(axis, start.ndim + 1, "geomspace")
     if common in dtypes.COMPLEX:
-        y = multiply(start, exp(linspace(0, log(divide(stop, start)), num, endpoint, axis=axis)))
+        ratios = exp(linspace(0, log(divide(stop, start)), num, endpoint, axis=axis))
+        y = multiply(expand_dims(start, (axis,)), ratios)
     else:
         y = exp(linspace(log(abs(start)), log(abs(stop)), num, endpoint, axis=axis))
-        y = multiply(y, expand_dims(sign(start), (axis,)) if start.ndim else sign(start))
-        place = positions(y.shape, normalise_axis(axis, y.ndim, "geomspace"), dtypes.int32)
+        y = multiply(y, expand_dims(sign(start), (axis,)))
+        place = positions(y.shape, axis, dtypes.int32)
         ends = [(0, start)] + ([(num - 1, stop)] if endpoint and num > 1 else [])
         for position, end in ends:
-            end = expand_dims(end, (axis,)) if end.ndim else end
-            y = _where(equal(place, position), end, y)
+            y = _where(equal(place, position), expand_dims(end, (axis,)), y)
     return _astype(y, chosen)

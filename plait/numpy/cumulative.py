@@ -26,8 +26,11 @@ def _running(
     x = value(op, a)
     if nan_as is not None and x.dtype in INEXACT:
         x = ufuncs.where(isnan(x), np.asarray(nan_as).astype(x.dtype), x)
-    if axis is None or not x.ndim:
-        x, axis = ravel(x), 0
+    if axis is None:
+        axis = 0
+        x = ravel(x)
+    elif not x.ndim:
+        x = ravel(x)  # a number is a vector of one element
     axis = axis_in(axis, x.ndim, op)
     chosen = to_dtype(dtype) if dtype is not None else x.dtype
     if chosen in BOOL and dtype is None:

@@ -22,6 +22,7 @@ from plait.numpy.promotion import (
     astype,
     literal,
     promote,
+    result_type,
     to_inexact,
     value,
 )
@@ -551,8 +552,11 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     if p.dtype in COMPLEX:
         raise DtypeError("complex numbers have no order", op="unwrap", p=p)
     axis = normalise_axis(axis, p.ndim, "unwrap")
+    if not p.shape[axis]:
+        return astype(p, result_type(p, period))
     step = diff(p, axis=axis)
-    half = true_divide(period, 2) if p.dtype not in INTEGER else period // 2
+    whole = result_type(p, period) in INTEGER
+    half = period // 2 if whole else true_divide(period, 2)
     discont = half if discont is None else discont
     wrapped = subtract(remainder(add(step, half), period), half)
     wrapped = where(logical_and(equal(wrapped, -half), greater(step, 0)), half, wrapped)
@@ -560,4 +564,4 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.p
     correction = where(less(abs(step), discont), 0, correction)
     rest = add(slice_in_dim(p, 1, None, axis=axis), cumsum(correction, axis))
     first = slice_in_dim(p, 0, 1, axis=axis)
-    return concatenate([astype(first, rest.dtype), rest], axis) if p.shape[axis] else p
+    return concatenate([astype(first, rest.dtype), rest], axis)

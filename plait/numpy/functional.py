@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from plait.core.dtypes import INEXACT
@@ -184,7 +184,8 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
             [8.]]], dtype=float32)
     """
     a = value("apply_over_axes", a)
-    for axis in axes_in(axes, a.ndim, "apply_over_axes"):
+    for given in axes if isinstance(axes, Iterable) else (axes,):
+        axis = axis_in(given, a.ndim, "apply_over_axes")
         y = func(a, axis)
         if y.ndim == a.ndim - 1:
             y = expand_dims(y, axis)

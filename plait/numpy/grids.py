@@ -96,7 +96,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
             host = known(a)
             if host is None:
                 raise NonConcreteBooleanIndexError("a mask must not be traced", op="ix_", x=a)
-            a = constant(np.nonzero(host)[0].astype(np.int32))
+            a = constant(np.nonzero(host)[0].astype(dtypes.default_int()))
         elif not a.size:
             a = astype(a, dtypes.default_int())
         found.append(reshape(a, tuple(a.size if k == i else 1 for k in range(len(args)))))

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
-from plait.core.types import type_of
 from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, ShapeError
 from plait.numpy import reduction, ufuncs
 from plait.numpy.creation import array, linspace
@@ -23,8 +22,8 @@ from plait.numpy.promotion import (
     is_traced_or_device,
     known,
     promote_dtypes,
+    result_type,
     static_int,
-    to_inexact,
     value,
 )
 from plait.numpy.searching import searchsorted
@@ -191,12 +190,12 @@ def histogramdd(
     zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), shape)
     counts = At(zeros)[tuple(places)].add(w, mode="drop")
     if density:
-        counts = to_inexact("histogramdd", counts)
+        counts = astype(counts, result_type(counts, *edges))
         total = reduction.sum(counts)
         for k, e in enumerate(edges):
             sizes = [1] * ndim
             sizes[k] = shape[k]
-            widths = ops.reshape(astype(diff(e), type_of(counts).dtype), sizes)
+            widths = ops.reshape(astype(diff(e), counts.dtype), sizes)
             counts = ufuncs.true_divide(counts, widths)
         counts = ufuncs.true_divide(counts, total)
     return counts, edges

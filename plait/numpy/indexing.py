@@ -379,7 +379,7 @@ def take(
     """The elements of `a` at positions along an axis, or in the flattened array.
 
     Modes for positions outside: "fill" (the default: NaN, or the extreme integer, or fill_value),
-    "clip", "wrap", "promise_in_bounds".
+    "clip" (negative ones are 0, as in NumPy), "wrap", "promise_in_bounds".
 
     >>> jnp.take(jnp.array([10, 20, 30]), jnp.array([[0, 2], [-1, 1]]))
     Array([[10, 30],
@@ -395,9 +395,19 @@ def take(
         a, axis = ops.reshape(a, (a.size,)), 0
     axis = axis_in(axis, a.ndim, "take")
     chosen, wrap = parse_mode(mode, FILL, "take")
+    if chosen is CLIP:
+        indices = clipped(indices, a.shape[axis])
     key = (*(slice(None),) * axis, indices)
     index = parse(a.shape, key, "take")
-    return _read(a, index, chosen, wrap, fill_value, unique_indices, indices_are_sorted)
+    negative = chosen is not CLIP
+    return _read(a, index, chosen, wrap, fill_value, unique_indices, indices_are_sorted, negative)
+
+
+def clipped(indices: Any, n: int) -> Any:
+    """Positions on an axis of size n for mode="clip": known ones, none counted from the end."""
+    if isinstance(indices, np.ndarray | np.generic | int):
+        return np.clip(indices, 0, max(n - 1, 0))
+    return indices
 
 
 def take_along_axis(

@@ -52,6 +52,14 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
         allowed = (1, 2) if i in (0, len(xs) - 1) else (2,)
         if x.ndim not in allowed:
             raise ShapeError("needs matrices; the ends may be vectors", op="multi_dot", x=x)
+    for i in range(len(xs) - 1):
+        if xs[i].shape[-1] != xs[i + 1].shape[0]:
+            raise ShapeError(
+                f"arrays {i} and {i + 1} do not fit: sizes {xs[i].shape[-1]} and "
+                f"{xs[i + 1].shape[0]}",
+                op="multi_dot",
+                **{f"array_{k}": x for k, x in enumerate(xs)},
+            )
     labels = [chr(ord("a") + i) + chr(ord("b") + i) for i in range(len(xs))]
     if xs[0].ndim == 1:
         labels[0] = labels[0][1]

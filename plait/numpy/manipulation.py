@@ -271,10 +271,9 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """
     a = value("rollaxis", a)
     axis = axis_in(axis, a.ndim, "rollaxis")
-    start = axis_in(start, a.ndim + 1, "rollaxis") if start < a.ndim else start
-    if start == a.ndim or axis < start:
-        start -= 1
-    return moveaxis(a, axis, start)
+    if start != a.ndim:
+        start = axis_in(start, a.ndim, "rollaxis")
+    return moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 def flip(m: Any, axis: Any = None) -> Any:
@@ -317,7 +316,10 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
            [1, 3]], dtype=int32)
     """
     m = value("rot90", m)
-    first, second = axes_in(axes, m.ndim, "rot90")
+    plane = axes_in(axes, m.ndim, "rot90")
+    if len(plane) != 2:
+        raise ShapeError("a plane has two axes", op="rot90", m=m, axes=axes)
+    first, second = plane
     k = static_int(k, "rot90", "k") % 4
     if k == 0:
         return m

@@ -256,7 +256,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     n = x.shape[0] if N is None else static_int(N, "vander", "N")
     if n < 0:
         raise ArgumentError("needs N >= 0", op="vander", N=n)
-    powers = positions((n,), 0, dtypes.int32)
+    powers = positions((n,), 0, x.dtype if x.dtype in dtypes.INTEGER else dtypes.int32)
     if not increasing:
         powers = subtract(n - 1, powers)
     return power(expand_dims(x, (1,)), expand_dims(powers, (0,)))

@@ -135,7 +135,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     rtol is by default the larger size of the matrix times the precision of its dtype; tol is an
     older name for it. hermitian says that M is, and is computed by eigenvalues. A vector has rank
     1, or 0 if all its elements are 0.
-    Shapes: M [..., m, n] -> [...], int32. Raises: ArgumentError.
+    Shapes: M [..., m, n] -> [...], of the default integer. Raises: ArgumentError.
     """
     op = "matrix_rank"
     if rtol is not None and tol is not None:
@@ -143,11 +143,11 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     rtol = tol if rtol is None else rtol
     M = value(op, M)
     if M.ndim < 2:
-        return reduction.any(ufuncs.not_equal(M, 0)).astype(dtypes.int32)
+        return reduction.any(ufuncs.not_equal(M, 0)).astype(dtypes.default_int())
     M = matrices(op, M, square=hermitian)
     s = ufuncs.abs(eigvalsh(M)) if hermitian else svdvals(M)
     least = cutoff(op, rtol, s, max(M.shape[-2:]))
-    return reduction.sum(ufuncs.greater(s, least), -1, dtypes.int32)
+    return reduction.sum(ufuncs.greater(s, least), -1, dtypes.default_int())
 
 
 __all__ = ["cond", "matrix_norm", "matrix_rank", "norm", "vector_norm"]

@@ -161,7 +161,12 @@ def repeat(
     if host is not None and host.size == 1 and total_repeat_length is None:
         return _repeat_all(a, static_int(host.item(), "repeat", "repeats"), axis)
     if host is not None:
-        counts = np.broadcast_to(host.reshape(-1) if host.ndim else host, (n,))
+        if host.size not in (1, n):
+            summary = "needs one count, or one for each element"
+            raise ShapeError(summary, op="repeat", a=a, repeats=host)
+        if not host.size:
+            host = host.astype(np.int32)  # no list of counts says that it is of integers
+        counts = np.broadcast_to(host.reshape(-1), (n,))
         positions = np.repeat(np.arange(n, dtype=np.int32), counts)
         if total_repeat_length is not None:
             total = static_int(total_repeat_length, "repeat", "total_repeat_length")
@@ -310,7 +315,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     Array([3, 5, 7, 0], dtype=int32)
     """
     ary = ravel(value("ediff1d", ary))
-    y = ufuncs.subtract(slices.slice_in_dim(ary, 1, None), slices.slice_in_dim(ary, 0, -1))
+    y = diff(ary) if ary.size else ary
     begin = [] if to_begin is None else [astype(ravel(asarray(to_begin)), y.dtype)]
     end = [] if to_end is None else [astype(ravel(asarray(to_end)), y.dtype)]
     return concatenate([*begin, y, *end])

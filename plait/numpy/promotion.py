@@ -137,15 +137,17 @@ def constant(x: Any, weak_type: bool | None = None) -> Any:
 
 
 def to_host(x: Any, dtype: Any) -> np.ndarray:
-    """A number or NumPy array as a NumPy array of a dtype. Raises IntegerOverflowError for integers
-    that the dtype cannot hold.
+    """A number or NumPy array as a NumPy array of a dtype. Raises IntegerOverflowError for numbers
+    that the dtype cannot hold, and for arrays that their own dtype, narrowed, cannot hold: what
+    promotion does to their elements after that is what it does to those of Arrays.
     """
     array = np.asarray(x)
     if array.dtype == dtype:
         return array
     if array.dtype in INTEGER and dtype in INTEGER and array.size:
-        dtypes.check_fits(int(array.min()), dtype, x=array)
-        dtypes.check_fits(int(array.max()), dtype, x=array)
+        least = dtype if isinstance(x, PYTHON_SCALARS) else dtypes.canonical(array.dtype)
+        dtypes.check_fits(int(array.min()), least, x=array)
+        dtypes.check_fits(int(array.max()), least, x=array)
     with np.errstate(all="ignore"):
         return array.astype(dtypes.storage(dtype))
 

@@ -151,7 +151,7 @@ def sort_complex(a: Any) -> Any:
     Array([1.+1.j, 1.+3.j, 2.+0.j], dtype=complex64)
     """
     y = sort(a)
-    return y if y.dtype in COMPLEX else astype(y, dtypes.complex_of(y.dtype))
+    return y if y.dtype in COMPLEX else astype(y, dtypes.complex_of(inexact(y.dtype)))
 
 
 def top_k(x: Any, k: int, /, *, axis: int = -1) -> tuple[Any, Any]:

@@ -295,9 +295,9 @@ def cov(
         return ops.broadcast_to(value("cov", np.asarray(np.nan).astype(x.dtype)), (x.shape[0],) * 2)
     weights = None
     if fweights is not None:
-        weights = _weights("cov", fweights, n, "fweights", integers=True)
+        weights = astype(_weights("cov", fweights, n, "fweights", integers=True), real)
     if aweights is not None:
-        extra = _weights("cov", aweights, n, "aweights", integers=False)
+        extra = astype(_weights("cov", aweights, n, "aweights", integers=False), real)
         weights = extra if weights is None else ufuncs.multiply(weights, extra)
     else:
         extra = None
@@ -307,7 +307,6 @@ def cov(
         x = ufuncs.subtract(x, centre)
         weighted = x
     else:
-        weights = astype(weights, real)
         total = reduction.sum(weights)
         share = ufuncs.true_divide(weights, total)
         centre = reduction.sum(ufuncs.multiply(x, share), 1, keepdims=True)
@@ -316,7 +315,7 @@ def cov(
         elif extra is None:
             divisor = ufuncs.subtract(total, ddof)
         else:
-            squares = reduction.sum(ufuncs.multiply(weights, astype(extra, real)))
+            squares = reduction.sum(ufuncs.multiply(weights, extra))
             divisor = ufuncs.subtract(
                 total, ufuncs.true_divide(ufuncs.multiply(ddof, squares), total)
             )
@@ -332,8 +331,9 @@ def _variables(op: str, m: Any, rowvar: bool) -> Any:
     x = value(op, m)
     if x.ndim > 2:
         raise ShapeError("needs a vector or a matrix", op=op, m=x)
-    x = ops.reshape(x, (1, x.size)) if x.ndim < 2 else x
-    return x if rowvar or x.shape[0] == 1 else ops.permute(x, (1, 0))
+    if x.ndim < 2:
+        return ops.reshape(x, (1, x.size))
+    return x if rowvar else ops.permute(x, (1, 0))
 
 
 def _weights(op: str, weights: Any, n: int, name: str, integers: bool) -> Any:

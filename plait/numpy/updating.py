@@ -461,6 +461,8 @@ def put(a: Any, ind: Any, v: Any, mode: Any = None, *, inplace: bool = True) -> 
 
         v = resize(v, (ind.size,))
     options = {} if mode is None else {"mode": mode}
+    if mode == "clip":
+        options["wrap_negative_indices"] = False
     return ops.reshape(_update(Place(flat, ind), "set", v, **options), a.shape)
 
 

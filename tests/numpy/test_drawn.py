@@ -1,0 +1,145 @@
+"""Every function of plait.numpy that NumPy has, with arguments drawn at random, against NumPy.
+
+The tables (drawn_*.py) say how arguments are drawn. A draw that fails is written out, and can be
+run again, or among many more than the tests run:
+
+    python -m tests.numpy.test_drawn sum 7
+    python -m tests.numpy.test_drawn sum mean --draws 500
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+import plait
+import plait.numpy as jnp
+from plait.core.context import running
+from plait.errors import PlaitError
+from tests.numpy import (
+    drawn_algebra,
+    drawn_creation,
+    drawn_elementwise,
+    drawn_reductions,
+    drawn_shapes,
+)
+from tests.numpy.common import Reference, by_meaning  # noqa: F401
+from tests.numpy.drawing import (
+    TABLE,
+    Draw,
+    answer,
+    assert_close,
+    leaves,
+    map_arrays,
+    namesake,
+    result_dtype,
+    written,
+)
+
+pytestmark = pytest.mark.usefixtures("by_meaning")
+
+TABLES = (drawn_algebra, drawn_creation, drawn_elementwise, drawn_reductions, drawn_shapes)
+DRAWS = 20
+
+
+def check(name, number):
+    """One draw of a function: the same result as NumPy's, or refused where NumPy refuses."""
+    recipe, d = TABLE[name], Draw(name, number)
+    args, kwargs = recipe.draw(d)
+    with plait.enable_x64(d.x64):
+        try:
+            want, refused = answer(recipe, name, d, args, kwargs, jnp.result_type), None
+        except (ValueError, TypeError, IndexError) as error:
+            want, refused = None, error
+        given = args, kwargs
+        if d.on_device:
+            given = map_arrays(jnp.asarray, given)
+        try:
+            got, error = namesake(jnp, name)(*given[0], **given[1]), None
+        except PlaitError as caught:
+            got, error = None, caught
+        if refused is not None or error is not None:
+            assert error is not None, f"NumPy refuses: {refused!r}; plait gives {got!r}"
+            assert refused is not None, f"NumPy takes it; plait refuses: {error}"
+            kinds = [k for k in (ValueError, TypeError, IndexError) if isinstance(refused, k)]
+            assert isinstance(error, tuple(kinds)), f"{refused!r} in NumPy, here {error!r}"
+            return
+        if recipe.compare is not None:
+            got, want = (recipe.compare(y, args, kwargs) for y in (got, want))
+        compare(recipe, d, args, kwargs, got, want)
+
+
+def compare(recipe, d, args, kwargs, got, want):
+    got, want = leaves(got), leaves(want)
+    assert len(got) == len(want), f"{len(got)} results, not {len(want)}"
+    for k, (g, w) in enumerate(zip(got, want, strict=True)):
+        if not hasattr(g, "dtype"):
+            assert g == w, f"{g!r}, not {w!r}"
+            continue
+        dtype = result_dtype(recipe, d, args, kwargs, w, jnp.result_type, k)
+        assert_close(g, w, dtype, near=recipe.near, slack=recipe.slack)
+
+
+# Callables that NumPy has too and that are tested elsewhere, with the reason.
+ELSEWHERE = {
+    "array_repr array_str set_printoptions get_printoptions printoptions": "text",
+    "save savez load fromfile fromiter fromstring from_dlpack": "files and objects of other kinds",
+    "finfo iinfo dtype": "questions about dtypes: test_promotion.py",
+    "result_type": "the promotion that the draws rest on: test_promotion.py",
+    "einsum_path": "an order of products, which may be another one",
+    "vectorize": "makes a function: test_manipulation.py",
+    "ndarray": "the class of arrays",
+}
+
+
+def test_every_function_that_numpy_has_is_drawn():
+    tested = {*TABLE, *" ".join(ELSEWHERE).split()}
+    missing = []
+    for prefix, module, theirs in (
+        ("", jnp, np),
+        ("linalg.", jnp.linalg, np.linalg),
+        ("fft.", jnp.fft, np.fft),
+    ):
+        for name in module.__all__:
+            function = getattr(module, name)
+            # Abstract scalar types are NumPy's own classes, not functions.
+            known = function is getattr(theirs, name, None) or prefix + name in tested
+            if callable(function) and callable(getattr(theirs, name, None)) and not known:
+                missing.append(prefix + name)
+    assert not missing, f"without a recipe in tests/numpy/drawn_*.py: {missing}"
+
+
+def test_the_lists_name_functions():
+    for name in {*TABLE, *" ".join(ELSEWHERE).split()}:
+        assert callable(namesake(np, name)) and callable(namesake(jnp, name)), name
+    assert not set(TABLE) & set(" ".join(ELSEWHERE).split())
+
+
+def shown(name, number):
+    d = Draw(name, number)
+    args, kwargs = TABLE[name].draw(d)
+    where = "on device" if d.on_device else "NumPy arrays"
+    return f"draw {number}{', enable_x64' if d.x64 else ''}, {where}: {written(name, args, kwargs)}"
+
+
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_as_in_numpy(name):
+    for number in range(DRAWS):
+        try:
+            check(name, number)
+        except Exception as error:
+            again = f"python -m tests.numpy.test_drawn {name} {number}"
+            raise AssertionError(f"{shown(name, number)}\n{again}\n{error}") from error
+
+
+if __name__ == "__main__":
+    words = sys.argv[1:]
+    draws = int(words.pop()) if "--draws" in words else DRAWS
+    words = [w for w in words if w != "--draws"]
+    numbers = [int(words.pop())] if words and words[-1].isdigit() else range(draws)
+    with running(Reference()):
+        for name in words or sorted(TABLE):
+            for number in numbers:
+                check(name, number)
