@@ -88,6 +88,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
             return astype(edges, dtypes.promote((edges.dtype, False), (dtype, False))[0])
         bins = edges
     n = static_int(bins, "histogram_bin_edges", "bins")
+    if n < 1:
+        raise ArgumentError("needs at least one bin", op="histogram_bin_edges", bins=n)
     if range is None:
         if not a.size:
             low, high = array(0.0, dtype), array(1.0, dtype)

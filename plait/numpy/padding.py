@@ -11,7 +11,7 @@ import numpy as np
 from plait.core.dtypes import INTEGER
 from plait.errors import ArgumentError, ShapeError
 from plait.numpy import reduction, ufuncs
-from plait.numpy.parts import rint
+from plait.numpy.parts import floor, rint
 from plait.numpy.promotion import astype, is_traced_or_device, known, static_int, value
 from plait.numpy.statistics import median
 from plait.ops import axes as ops
@@ -242,7 +242,7 @@ def _slope(end: Any, edge: Any, axis: int, n: int, falling: bool) -> Any:
     start = astype(value("pad", end), work)
     gap = ufuncs.subtract(astype(edge, work), start)
     slope = ufuncs.add(start, ufuncs.multiply(steps, ufuncs.true_divide(gap, builtins.max(n, 1))))
-    return astype(slope, edge.dtype)
+    return astype(floor(slope) if edge.dtype in INTEGER else slope, edge.dtype)
 
 
 def _statistic(x: Any, widths: Pairs, mode: str, lengths: Any) -> Any:

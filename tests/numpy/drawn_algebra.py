@@ -167,7 +167,8 @@ def polynomial_derivatives(d):
 
 @recipe("polyint", cast="inexact", dtype="inexact")
 def polynomial_integrals(d):
-    return call(coefficients(d), d.integer(0, 3))
+    m = -1 if d.spoil() else d.integer(0, 3)
+    return call(coefficients(d), m, *d.one([], [np.arange(m, dtype=np.float32)] if m > 0 else []))
 
 
 def padded_rest(u, v):
@@ -209,7 +210,9 @@ def zeros_of_polynomials(d):
 def fits(d):
     n = d.integer(4, 7)
     x = np.arange(n, dtype=np.float32) / 2
-    return call(x, d.array("f", d.one((n,), (n, 2)), dtype=np.float32), d.integer(0, 2))
+    y = d.array("f", d.one((n,), (n, 2)), dtype=np.float32)
+    degree = -1 if d.spoil() else d.integer(0, 2)
+    return call(x, y, degree, **d.options(w=lambda: 1 + x))
 
 
 # --- matrices
@@ -249,7 +252,7 @@ def of_square(d):
     dtype=lambda args, kwargs, promote: [inexact(args), real(args)],
 )
 def log_determinants(d):
-    return call(matrix(d))
+    return call(matrix(d, large=d.one(12, 0)))
 
 
 def inexact(args):
@@ -371,7 +374,9 @@ def solutions(d):
 
 @recipe("linalg.pinv", cast="inexact", dtype="inexact", slack=100)
 def pseudo_inverses(d):
-    return call(matrix(d, square=False))
+    if d.chance(0.3):
+        return call(hermitian(d, empty=False), hermitian=True)
+    return call(matrix(d, square=False), **d.options(rtol=lambda: 1e-3))
 
 
 @recipe(
@@ -395,7 +400,10 @@ def matrix_powers(d):
 
 @recipe("linalg.matrix_rank", cast="inexact", dtype="int")
 def ranks(d):
-    return call(matrix(d, square=False, kinds="f", empty=False))
+    if d.chance(0.3):
+        return call(hermitian(d, empty=False), hermitian=True)
+    x = matrix(d, square=False, kinds="f", empty=False)
+    return call(x * d.one(0, 1), **d.options(rtol=lambda: d.one(0.5, 0.9)))
 
 
 @recipe("linalg.cond", cast="inexact", dtype=lambda args, kwargs, promote: real(args), slack=100)
@@ -416,6 +424,8 @@ def norms(d):
     order = d.one(None, "fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
     if order == -2:
         order = 2
+    if d.spoil():
+        order = "none"
     return call(x, order, axis=axes if len(axes) == 2 or d.chance(0.1) else (0, -1), **kwargs)
 
 

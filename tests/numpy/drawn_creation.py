@@ -59,7 +59,8 @@ def ranges(d):
         return call(d.integer(-2, 20))
     start, stop, step = d.integer(-9, 9), d.integer(-9, 9), d.one(1, 2, -1, -3)
     scale = d.one(1, 1, 0.5)
-    return call(start * scale, stop * scale, step * scale)
+    dtypes = d.options(dtype=lambda: d.one(np.int16, np.float32))
+    return call(start * scale, stop * scale, step * scale, **dtypes if scale == 1 else {})
 
 
 @recipe("linspace", cast="inexact", dtype="inexact")

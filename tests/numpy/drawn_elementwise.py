@@ -24,13 +24,18 @@ def inexact_functions(d):
 
 
 @recipe(
-    "cbrt exp2 deg2rad degrees rad2deg radians fabs reciprocal",
+    "deg2rad degrees rad2deg radians exp2 reciprocal",
     cast="inexact",
     dtype="inexact",
     near=False,
 )
-def inexact_functions_of_reals(d):
+def scalings(d):
     return call(*d.operands(1, REAL))
+
+
+@recipe("cbrt fabs", cast="inexact", dtype="inexact", near=False)
+def inexact_functions_of_reals(d):
+    return call(*d.operands(1, "c" if d.spoil() else REAL))
 
 
 @recipe("sinc", cast="inexact", dtype="inexact", slack=3)
@@ -57,7 +62,7 @@ def keeping(d):
 
 @recipe("floor ceil trunc fix", cast="common", dtype="common", near=False)
 def whole_parts(d):
-    return call(*d.operands(1, "iuhf"))
+    return call(*d.operands(1, "c" if d.spoil() else "iuhf"))
 
 
 @recipe("absolute abs real imag", cast="common", dtype=lambda args, kwargs, promote: of_parts(args))
@@ -92,7 +97,7 @@ def questions(d):
 
 @recipe("isneginf isposinf signbit", cast="common", dtype=BOOL)
 def questions_of_reals(d):
-    return call(*d.operands(1, REAL))
+    return call(*d.operands(1, "c" if d.spoil() else REAL))
 
 
 @recipe("iscomplexobj isrealobj")
@@ -171,16 +176,19 @@ def quotients(d):
 
 
 @recipe(
-    "arctan2 atan2 hypot copysign heaviside",
+    "hypot copysign heaviside",
     cast="inexact",
     dtype="inexact",
     near=False,
 )
 def inexact_functions_of_two(d):
+    return call(*d.operands(2, "c" if d.spoil(0.4) else REAL))
+
+
+@recipe("arctan2 atan2", cast="inexact", dtype="inexact", near=False)
+@recipe("logaddexp logaddexp2", cast="inexact", dtype="inexact")
+def functions_of_two(d):
     return call(*d.operands(2, REAL))
-
-
-recipe("logaddexp logaddexp2", cast="inexact", dtype="inexact")(inexact_functions_of_two)
 
 
 @recipe("nextafter")
@@ -192,6 +200,8 @@ def neighbours(d):
 @recipe("floor_divide remainder mod fmod divmod", cast="common", dtype="common")
 def whole_quotients(d):
     # Whole numbers over 0 are XLA's -1, and infinite quotients the limits: see test_ufuncs.py.
+    if d.spoil(0.4):
+        return call(*d.operands(2, "c"))
     wild = d.chance(0.6)
     x, y = d.operands(2, d.one("iu", "hf") if wild else "iuhf", wild=wild)
     if isinstance(x, np.ndarray) and x.dtype.kind in "fV":

@@ -61,7 +61,13 @@ def sums_without_nan(d):
 @recipe("mean", cast="wide", dtype=mean_like, slack=3)
 def means(d):
     x = d.array(ANY)
-    return call(x, **over(d, x, where=lambda: mask(d, x)))
+    return call(x, **over(d, x, where=lambda: mask(d, x), dtype=floating(x)))
+
+
+def floating(x):
+    return lambda: {"c": x.dtype.type, "f": np.float64, "V": np.float32}.get(
+        x.dtype.kind, np.float32
+    )
 
 
 @recipe("nanmean", cast="wide", dtype=mean_like, slack=3)
@@ -73,7 +79,7 @@ def means_without_nan(d):
 @recipe("var std", cast="wide", dtype=spread_like, slack=10)
 def spreads(d):
     x = d.array(ANY)
-    options = over(d, x, where=lambda: mask(d, x))
+    options = over(d, x, where=lambda: mask(d, x), dtype=floating(x))
     return call(x, **options, **d.one({}, {"ddof": 1}, {"ddof": 0.5}, {"correction": 1}))
 
 
@@ -241,7 +247,7 @@ def quantiles_of(d, x, top):
     # In quarters of the array's size: at and between elements, and the same in every float.
     q = d.array("f", d.one((), (), (3,)), low=0, high=1, dtype=np.float32) * top
     if d.spoil():
-        return call(x, q, axis=x.ndim)
+        return call(x, q, **d.one({"axis": x.ndim}, {"method": "middle"}))
     options = over(d, x, method=lambda: d.one(*METHODS))
     if options.get("method") == "nearest":
         q = np.float32(0.37 * top)  # in the middle of two, JAX takes the lower, NumPy the even one
@@ -273,6 +279,8 @@ def percentiles_without_nan(d):
 @recipe("average", cast="inexact", dtype="inexact", slack=3)
 def averages(d):
     x = d.array("iufc", d.shape(empty=False))
+    if d.chance(0.2):
+        return call(x, axis=d.several(x.ndim))
     axis = d.axis(x.ndim, none=True) if x.ndim else None
     kwargs = d.options(keepdims=lambda: d.chance(0.7))
     if d.chance(0.6):
@@ -385,6 +393,8 @@ def sorted_complex(d):
 # Positions are int32, also where enable_x64 is on, unless the array is longer.
 @recipe("searchsorted", dtype=np.int32)
 def searched(d):
+    if d.spoil():
+        return call(d.array("f", d.one((2, 2), ())), 1.0)
     a = d.array("iuf", d.shape(1, 1))
     v = d.array("iuf", d.shape(0, 2), dtype=a.dtype if d.chance(0.6) else None)
     kwargs = d.options(side=lambda: d.one("left", "right"))
@@ -460,18 +470,20 @@ def in_pieces(d):
 # --- sets and counts
 
 
-@recipe("unique")
 @recipe("unique_values", oracle=np.unique)
 def different(d):
     return call(d.array("biuf"))
 
 
+@recipe("unique")
 def unique_parts(d):
     x = d.array("biuf", d.shape(1, 3))
     names = ("return_index", "return_inverse", "return_counts")
     kwargs = {name: True for name in names if d.chance(0.5)}
     if d.chance(0.4) and all(x.shape):
         kwargs["axis"] = d.axis(x.ndim)
+    elif x.dtype.kind == "f" and d.chance(0.5):
+        return call(d.with_nan(x), **kwargs, **d.options(equal_nan=lambda: d.chance(0.5)))
     return call(x, **kwargs)
 
 
@@ -480,13 +492,25 @@ def different_with_places(d):
     return call(d.array("biuf"))
 
 
-@recipe("union1d setxor1d intersect1d setdiff1d", dtype=None)
+@recipe("union1d")
 def sets(d):
     dtype = d.dtype("biuf")
     return call(*(d.array("f", d.shape(0, 2), dtype=dtype) for _ in range(2)))
 
 
+@recipe("setxor1d intersect1d setdiff1d")
+def different_sets(d):
+    if d.chance(0.3):
+        parts = [np.unique(x) for x in sets(d)[0]]
+        return call(*parts, assume_unique=True)
+    return sets(d)
+
+
 @recipe("isin", dtype=np.bool_)
+def members_or_not(d):
+    return members(d)
+
+
 def members(d):
     x = d.array("biuf")
     return call(x, d.array("biuf", d.shape(0, 2)), **d.options(invert=lambda: True))
@@ -509,6 +533,8 @@ def scattered(d, shape):
 
 
 def edges(d):
+    if d.spoil():
+        return 0
     if d.chance(0.4):
         return np.float32(np.cumsum(d.rng.integers(1, 4, d.integer(2, 5)) / 2) - 2.5)
     return d.integer(1, 6)

@@ -36,7 +36,7 @@ def reshaped(d):
 
 @recipe("ravel")
 def flat(d):
-    return call(d.array(), **d.options(order=lambda: d.one("C", "F")))
+    return call(d.array(), **d.options(order=lambda: "X" if d.spoil() else d.one("C", "F")))
 
 
 @recipe("transpose permute_dims")
@@ -118,6 +118,10 @@ def turned(d):
 def rolled(d):
     x = d.array()
     axis = d.axes(x.ndim)
+    if d.spoil() and x.ndim > 1:
+        return call(x, (1, 2, 3), (0, 1))
+    if isinstance(axis, int) and d.chance(0.3):
+        return call(x, (d.integer(-7, 7), d.integer(-7, 7)), axis)
     if isinstance(axis, tuple) and d.chance(0.6):
         return call(x, tuple(d.integer(-7, 7) for _ in axis), axis)
     return call(x, d.integer(-7, 7), axis)
@@ -166,7 +170,7 @@ def copied(d):
 @recipe("tile")
 def tiled(d):
     repeats = tuple(d.integer(0, 3) for _ in range(d.integer(0, 4)))
-    return call(d.array(shape=d.shape(0, 3)), d.one(repeats, d.integer(0, 3)))
+    return call(d.array(shape=d.shape(0, 3)), d.one(repeats, -1 if d.spoil() else d.integer(0, 3)))
 
 
 @recipe("repeat")
@@ -175,6 +179,8 @@ def repeated(d):
     axis = d.axis(x.ndim, none=True)
     valid = axis is None or -x.ndim <= axis < x.ndim
     n = (x.size if axis is None else x.shape[axis]) if valid else 2
+    if d.spoil(0.4):
+        return call(x, -1, axis=axis)
     counts = [d.integer(0, 3) for _ in range(n + 2 * d.spoil())]
     return call(x, d.one(d.integer(0, 3), counts, np.array(counts, np.int32)), axis=axis)
 
@@ -426,6 +432,15 @@ def inserted(d):
     index = d.one(d.integer(-n, n), [d.integer(-n, n) for _ in range(d.integer(1, 3))])
     if d.spoil():
         index = n + 1
+    if isinstance(index, list) and d.chance(0.5) and valid:
+        shape = (
+            (len(index),)
+            if axis is None
+            else (*x.shape[: axis % x.ndim], len(index), *x.shape[axis % x.ndim + 1 :])
+        )
+        return call(x, index, d.array(shape=shape, dtype=x.dtype), axis=axis)
+    if d.chance(0.3) and x.dtype.kind != "b":
+        index = slice(d.integer(0, n), d.integer(0, n), d.one(None, 2))
     return call(x, index, 1, axis=axis)
 
 
@@ -447,8 +462,9 @@ def deleted(d):
 
 @recipe("trim_zeros")
 def trimmed(d):
-    x = d.array("iuf", d.shape(1, 1), low=0, high=1)
-    return call(x, **d.options(trim=lambda: d.one("f", "b", "fb")))
+    x = d.array("iuf", d.shape(1, 3), low=0, high=1)
+    trim = d.options(trim=lambda: d.one("f", "b", "fb"))
+    return call(x, **trim, **d.options(axis=lambda: d.axis(x.ndim)))
 
 
 @recipe("pad")
@@ -458,7 +474,9 @@ def padded(d):
     width = d.one(widths, d.integer(0, 5), (1, 2))
     if d.spoil():
         return call(x, d.one(-1, (*widths, (1, 1), (1, 1)), ((1, 2, 3),)))
-    modes = "constant constant edge edge reflect symmetric wrap maximum minimum"
+    if d.spoil():
+        return call(x, 1, mode="nowhere")
+    modes = "constant edge reflect symmetric wrap maximum minimum mean median linear_ramp"
     mode = d.one(*modes.split())
     kwargs = {}
     if mode == "constant":
@@ -467,7 +485,9 @@ def padded(d):
         kwargs = d.options(
             reflect_type=lambda: d.one("even", "odd") if x.dtype.kind == "f" else "even"
         )
-    elif mode in ("maximum", "minimum"):
+    elif mode == "linear_ramp":
+        kwargs = d.options(end_values=lambda: d.one(2, (1, 3)))
+    elif mode in ("maximum", "minimum", "mean", "median"):
         kwargs = d.options(stat_length=lambda: d.integer(1, 3))
     return call(x, width, mode=mode, **kwargs)
 
@@ -476,6 +496,8 @@ def padded(d):
 def differences(d):
     x = d.array("biufc", d.shape(1))
     kwargs = d.options(n=lambda: d.integer(0, 3), axis=lambda: d.axis(x.ndim))
+    if d.spoil():
+        return call(x, -1)
     if not -x.ndim <= kwargs.get("axis", -1) < x.ndim:
         kwargs["n"] = 1  # NumPy does not look at the axis of no difference
     if d.chance(0.3) and -x.ndim <= kwargs.get("axis", -1) < x.ndim and x.dtype.kind != "b":
@@ -495,9 +517,13 @@ def differences_of_flat(d):
 @recipe("gradient", cast="inexact", dtype=lambda args, kwargs, promote: inexact(args[0].dtype))
 def slopes(d):
     x = d.array("iuf", tuple(d.integer(2, 5) for _ in range(d.integer(1, 3))))
+    if d.spoil():
+        return call(x[:1] if d.chance(0.5) else x, *d.one((), (1.0,) * (x.ndim + 2)))
     if d.chance(0.5):
         axis = d.axis(x.ndim)
         step = d.one((), (2.0,))
+        if d.chance(0.5) and -x.ndim <= axis < x.ndim:
+            step = (np.cumsum(d.rng.integers(1, 4, x.shape[axis])).astype(np.float32),)
         return call(x, *step, axis=axis)
     return call(x, *d.one((), (2.0,), tuple(0.5 + k for k in range(x.ndim))))
 
@@ -546,7 +572,7 @@ def ravelled(d):
 @recipe("apply_along_axis", oracle=lambda f, axis, x: np.apply_along_axis(f, axis, x))
 def along(d):
     x = d.array("f", d.shape(1, empty=False))
-    return call(d.one(double, first), d.axis(x.ndim), x)
+    return call(d.one(double, first, square), d.axis(x.ndim), x)
 
 
 def double(v):
@@ -555,6 +581,10 @@ def double(v):
 
 def first(v):
     return v[0]
+
+
+def square(v):
+    return v[:, None] * v[:2]
 
 
 @recipe("apply_over_axes")
