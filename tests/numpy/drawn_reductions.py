@@ -80,6 +80,8 @@ def means_without_nan(d):
 def spreads(d):
     x = d.array(ANY)
     options = over(d, x, where=lambda: mask(d, x), dtype=floating(x))
+    if x.dtype.kind == "c":
+        options.pop("dtype", None)
     return call(x, **options, **d.one({}, {"ddof": 1}, {"ddof": 0.5}, {"correction": 1}))
 
 

@@ -36,6 +36,7 @@ xp.linspace(0, 1, 5); xp.linspace(0, 1, 5, endpoint=False); xp.linspace(F[0], F[
 xp.linspace(F[0], F[1], 4, axis=-1); xp.linspace(0, 10, 4, dtype=int); xp.linspace(0, 1, 1)
 xp.linspace(0, 1, 0); xp.linspace(0, 1, 5, retstep=True); xp.linspace(3, 1, 7)
 xp.logspace(0, 2, 3); xp.logspace(0, 2, 3, base=2); xp.geomspace(1, 100, 3)
+xp.geomspace(V[:, None] ** 2 + 1, W ** 2 + 1, 3, axis=-2); xp.geomspace(V * 1j, V + 2j, 3)
 xp.geomspace(-1, -100, 4); xp.geomspace(1, 1000, 4, endpoint=False)
 xp.eye(3); xp.eye(3, 4, 1); xp.eye(3, k=-1, dtype=int); xp.identity(2); xp.tri(3); xp.tri(3, 4, 1)
 xp.tril(F); xp.triu(F, 1); xp.tril(H, -1); xp.triu(H); xp.tril(F, 99); xp.triu(F, -99)

@@ -77,7 +77,7 @@ xp.pad(F, 5, mode='reflect', reflect_type='odd'); xp.pad(F, 2, mode='linear_ramp
 xp.pad(V, (7, 3), mode='reflect', reflect_type='odd'); xp.pad(V[:1], 2, mode='reflect')
 xp.pad(F, 2, mode='maximum'); xp.pad(F, 2, mode='mean'); xp.pad(F, 2, mode='median')
 xp.pad(F, 2, mode='minimum', stat_length=2); xp.pad(V, 3, mode='maximum', stat_length=(2, 3))
-xp.pad(K, 2, mode='mean'); xp.pad(V, 0); xp.pad(C, 1)
+xp.pad(K, 3, mode='linear_ramp', end_values=2); xp.pad(K, 2, mode='mean'); xp.pad(V, 0); xp.pad(C, 1)
 """
 PACKED = """
 xp.packbits(B); xp.packbits(B, 1); xp.packbits(B, 0, 'little'); xp.unpackbits(U)
@@ -93,6 +93,7 @@ xp.hanning(5); xp.hamming(6); xp.blackman(7); xp.bartlett(6)
 xp.kaiser(6, 8.6); xp.hanning(1); xp.bartlett(5); xp.kaiser(5, 14); xp.hamming(0)
 xp.apply_along_axis(lambda v: v * v.sum(), 1, F); xp.apply_along_axis(xp.sum, 0, H)
 xp.apply_along_axis(xp.sort, 1, H); xp.apply_over_axes(xp.sum, H, [0, 2])
+xp.apply_over_axes(xp.max, H, (0, 0)); xp.ediff1d(V[:0]); xp.unwrap(V[:0]); xp.diff(V[:0])
 xp.array_repr(np.arange(3)); xp.array_str(np.arange(3)); xp.iterable([1]); xp.isscalar(2)
 xp.iscomplexobj(C); xp.isrealobj(F)
 """
