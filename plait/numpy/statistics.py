@@ -28,9 +28,10 @@ from plait.numpy.promotion import (
     value,
 )
 from plait.ops import axes as ops
+from plait.ops import cumulative, slices
 from plait.ops import sort as sorting
 
-_METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
+_METHODS = ("linear", "lower", "higher", "midpoint", "nearest", "inverted_cdf")
 
 
 @at_once(operands=1)
@@ -47,12 +48,16 @@ def quantile(
 ) -> Any:
     """The value below which a share q (0..1) of the elements along axes lies.
 
-    Methods between two elements: "linear", "lower", "higher", "midpoint", "nearest". NaN if one of
-    the elements is NaN. Several q come first in the result.
+    Methods between two elements: "linear", "lower", "higher", "midpoint", "nearest" (the lower in
+    the middle). "inverted_cdf": the first element that, with those before it, makes up the share q
+    of all, counted by weights if given, of the shape of `a` or of its axes. NaN if one of the
+    elements is NaN. Several q come first in the result.
 
     >>> jnp.quantile(jnp.array([1.0, 2.0, 3.0, 5.0]), jnp.array([0.5, 1.0]))
     Array([2.5, 5. ], dtype=float32)
     >>> jnp.quantile(jnp.array([1.0, 2.0, 3.0, 5.0]), 0.5, method="lower")
+    Array(2., dtype=float32)
+    >>> jnp.quantile(jnp.arange(3.0), 0.5, method="inverted_cdf", weights=jnp.array([1, 1, 3]))
     Array(2., dtype=float32)
     """
     return _quantile("quantile", a, q, 1.0, axis, out, overwrite_input, method, keepdims, weights)
@@ -176,8 +181,9 @@ def _quantile(
         raise ArgumentError("arrays do not change in place", op=op, fix="overwrite_input=False")
     if method not in _METHODS:
         raise ArgumentError(f"there is no method {method!r}", op=op, fix=f"one of {_METHODS}")
-    if weights is not None:
-        raise ArgumentError("weights are not supported", op=op)
+    if weights is not None and method != "inverted_cdf":
+        summary = f"method {method!r} knows no weights"
+        raise ArgumentError(summary, op=op, fix="method='inverted_cdf'")
     a = to_inexact(op, value(op, a))
     if a.dtype in COMPLEX:
         raise DtypeError("complex numbers have no order", op=op, a=a)
@@ -187,17 +193,34 @@ def _quantile(
     axes = axes_in(axis, a.ndim, op)
     shape = a.shape
     kept = [k for k in range(a.ndim) if k not in axes]
-    rows = ops.permute(a, [*kept, *sorted(axes)])
     n = math.prod(shape[k] for k in axes)
-    rows = ops.reshape(rows, (*(shape[k] for k in kept), n))
-    y = _of_rows(op, rows, ufuncs.true_divide(q, np.asarray(scale, q.dtype)), method, ignore_nan)
+
+    def rows(x: Any) -> Any:
+        x = ops.permute(x, [*kept, *sorted(axes)])
+        return ops.reshape(x, (*(shape[k] for k in kept), n))
+
+    if weights is not None:
+        weights = rows(_spread_weights(op, a, weights, axes, axis))
+    q = ufuncs.true_divide(q, np.asarray(scale, q.dtype))
+    y = _of_rows(op, rows(a), q, method, ignore_nan, weights)
     if keepdims:
         ones = [1 if k in axes else m for k, m in enumerate(shape)]
         y = ops.reshape(y, (*q.shape, *ones))
     return y
 
 
-def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
+def _spread_weights(op: str, a: Any, weights: Any, axes: tuple[int, ...], axis: Any) -> Any:
+    """Weights in the shape of `a`: given so, or for the axes alone, in their order."""
+    weights = value(op, weights)
+    if weights.shape == a.shape:
+        return weights
+    if axis is None or weights.shape != tuple(a.shape[k] for k in axes):
+        raise ShapeError("weights have the shape of a, or of its axes", op=op, a=a, weights=weights)
+    weights = ops.permute(weights, sorted(range(len(axes)), key=lambda k: axes[k]))
+    return ops.broadcast_in_dim(weights, a.shape, sorted(axes))
+
+
+def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool, weights: Any) -> Any:
     """Quantiles along the last axis, which q's axis, if it has one, replaces as the first."""
     dtype = x.dtype
     # Positions are counted in float32 at least: half precision cannot count far.
@@ -208,7 +231,11 @@ def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
     if not n:
         return ops.broadcast_to(value(op, nan), shape)
     missing = isnan(x)
-    x = sorting.sort(x, x.ndim - 1)
+    if weights is None:
+        x = sorting.sort(x, x.ndim - 1)
+    else:
+        weights = astype(weights, work)
+        x, weights = sorting.sort((x, ufuncs.where(missing, 0, weights)), x.ndim - 1)
     q = ops.reshape(astype(q, work), (*q.shape, *(1,) * (x.ndim - 1)))
     if ignore_nan:
         count = reduction.sum(ufuncs.logical_not(missing), -1, work)
@@ -216,7 +243,12 @@ def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
         nothing: Any = ufuncs.equal(count, 0)
     else:
         last, nothing = np.asarray(n - 1, work), reduction.any(missing, -1)
-    place = ufuncs.multiply(q, last)
+    if weights is not None:
+        place = _place_by_weight(weights, q)
+    elif method == "inverted_cdf":
+        place = ufuncs.subtract(ceil(ufuncs.multiply(q, ufuncs.add(last, 1))), 1)
+    else:
+        place = ufuncs.multiply(q, last)
     low, high = floor(place), ceil(place)
     share = ufuncs.subtract(place, low)
 
@@ -232,7 +264,7 @@ def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
         return ops.reshape(take_along_axis(x, index, -1, mode="clip"), shape)
 
     below, above = astype(pick(low), work), astype(pick(high), work)
-    if method == "lower":
+    if method in ("lower", "inverted_cdf"):
         y = below
     elif method == "higher":
         y = above
@@ -247,6 +279,16 @@ def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool) -> Any:
     invalid = ufuncs.logical_or(ufuncs.less(q, 0), ufuncs.greater(q, 1))
     invalid = ufuncs.logical_or(invalid, nothing)
     return ufuncs.where(invalid, nan, astype(y, dtype))
+
+
+def _place_by_weight(weights: Any, q: Any) -> Any:
+    """How many of the sorted elements, with those before them, do not make up the share q."""
+    sums = cumulative.cumsum(weights, weights.ndim - 1)
+    shares = ufuncs.true_divide(sums, slices.slice_in_dim(sums, -1, None, axis=-1))
+    # An element without weight is never the answer, not even to q = 0.
+    short = ufuncs.less(shares, ops.reshape(q, (*q.shape, 1)))
+    short = ufuncs.logical_or(short, ufuncs.equal(shares, 0))
+    return astype(reduction.sum(short, -1), weights.dtype)
 
 
 def _between(below: Any, above: Any, share: Any) -> Any:

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import warnings
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -351,7 +351,3 @@ def written(name: str, args: Any, kwargs: Any) -> str:
 
     parts = [*map(show, args), *(f"{k}={show(v)}" for k, v in kwargs.items())]
     return f"{name}({', '.join(parts)})"
-
-
-def sample(names: Sequence[Any]) -> str:
-    return " ".join(map(str, names))

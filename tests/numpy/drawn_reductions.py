@@ -242,16 +242,31 @@ def medians_without_nan(d):
     return call(x, **over(d, x))
 
 
-METHODS = "linear lower higher midpoint nearest".split()
+METHODS = "linear lower higher midpoint nearest inverted_cdf".split()
 
 
 def quantiles_of(d, x, top):
     # In quarters of the array's size: at and between elements, and the same in every float.
     q = d.array("f", d.one((), (), (3,)), low=0, high=1, dtype=np.float32) * top
     if d.spoil():
-        return call(x, q, **d.one({"axis": x.ndim}, {"method": "middle"}))
+        return call(
+            x,
+            q,
+            **d.one(
+                {"axis": x.ndim}, {"axis": x.ndim} if np.isnan(x).any() else {"method": "middle"}
+            ),
+        )
     options = over(d, x, method=lambda: d.one(*METHODS))
-    if options.get("method") == "nearest":
+    if options.get("method") == "inverted_cdf" and d.chance(0.6):
+        axis = options["axis"]
+        alone = axis is not None and d.chance(0.5)
+        axes = (axis,) if isinstance(axis, int) else axis
+        valid = axes is not None and all(-x.ndim <= a < x.ndim for a in axes)
+        shape = tuple(x.shape[a] for a in axes) if alone and valid else x.shape
+        if np.isnan(x).any():
+            shape = x.shape  # NumPy takes those of the axis from rows without their NaN
+        options["weights"] = d.array("f", shape, dtype=np.float32, low=1)
+    if options.get("method") in ("nearest", "inverted_cdf"):
         q = np.float32(0.37 * top)  # in the middle of two, JAX takes the lower, NumPy the even one
     return call(x, q.astype(np.float32), **options)
 

@@ -9,7 +9,7 @@ run again, or among many more than the tests run:
 
 from __future__ import annotations
 
-import sys
+import argparse
 
 import numpy as np
 import pytest
@@ -124,9 +124,9 @@ def shown(name, number):
     return f"draw {number}{', enable_x64' if d.x64 else ''}, {where}: {written(name, args, kwargs)}"
 
 
-@pytest.mark.parametrize("name", sorted(TABLE))
-def test_as_in_numpy(name):
-    for number in range(DRAWS):
+def check_all(name, numbers):
+    """Several draws of a function; what fails is written out."""
+    for number in numbers:
         try:
             check(name, number)
         except Exception as error:
@@ -134,12 +134,17 @@ def test_as_in_numpy(name):
             raise AssertionError(f"{shown(name, number)}\n{again}\n{error}") from error
 
 
+@pytest.mark.parametrize("name", sorted(TABLE))
+def test_as_in_numpy(name):
+    check_all(name, range(DRAWS))
+
+
 if __name__ == "__main__":
-    words = sys.argv[1:]
-    draws = int(words.pop()) if "--draws" in words else DRAWS
-    words = [w for w in words if w != "--draws"]
-    numbers = [int(words.pop())] if words and words[-1].isdigit() else range(draws)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("words", nargs="*", help="functions, and the number of one draw")
+    parser.add_argument("--draws", type=int, default=DRAWS)
+    given = parser.parse_args()
+    numbers = [int(word) for word in given.words if word.isdigit()] or range(given.draws)
     with running(Reference()):
-        for name in words or sorted(TABLE):
-            for number in numbers:
-                check(name, number)
+        for name in [word for word in given.words if not word.isdigit()] or sorted(TABLE):
+            check_all(name, numbers)

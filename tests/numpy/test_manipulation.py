@@ -77,7 +77,8 @@ xp.pad(F, 5, mode='reflect', reflect_type='odd'); xp.pad(F, 2, mode='linear_ramp
 xp.pad(V, (7, 3), mode='reflect', reflect_type='odd'); xp.pad(V[:1], 2, mode='reflect')
 xp.pad(F, 2, mode='maximum'); xp.pad(F, 2, mode='mean'); xp.pad(F, 2, mode='median')
 xp.pad(F, 2, mode='minimum', stat_length=2); xp.pad(V, 3, mode='maximum', stat_length=(2, 3))
-xp.pad(K, 3, mode='linear_ramp', end_values=2); xp.pad(K, 2, mode='mean'); xp.pad(V, 0); xp.pad(C, 1)
+xp.pad(K, 3, mode='linear_ramp', end_values=2)
+xp.pad(K, 2, mode='mean'); xp.pad(V, 0); xp.pad(C, 1)
 """
 PACKED = """
 xp.packbits(B); xp.packbits(B, 1); xp.packbits(B, 0, 'little'); xp.unpackbits(U)
