@@ -268,8 +268,13 @@ class HloMath:
         active: Callable[..., Term],
         step: Callable[..., Sequence[Term]],
         state: Sequence[Term],
+        at_once: int = 1,
     ) -> tuple[Term, ...]:
-        """Repeat state = step(*state), in each element as long as active(*state) is True there."""
+        """Repeat state = step(*state), in each element as long as active(*state) is True there.
+
+        With at_once = n, that is asked after every n steps only: the memory of the state is read
+        and written less often.
+        """
         b = self.b
 
         def terms(values: Sequence[Value]) -> list[Term]:
@@ -281,7 +286,9 @@ class HloMath:
             return b.reduce([mask], [false], range(mask.ndim), either)[0]
 
         def body(mask: Value, *values: Value) -> list[Value]:
-            new = step(*terms(values))
+            new: Sequence[Term] = terms(values)
+            for _ in range(at_once):
+                new = step(*new)
             kept = [b.select(mask, n.value, v) for n, v in zip(new, values, strict=True)]
             return [b.binary("and", mask, active(*terms(kept)).value), *kept]
 
@@ -391,11 +398,14 @@ class NumpyMath:
         active: Callable[..., np.ndarray],
         step: Callable[..., Sequence[np.ndarray]],
         state: Sequence[np.ndarray],
+        at_once: int = 1,
     ) -> tuple[np.ndarray, ...]:
         """Repeat state = step(*state), in each element as long as active(*state) is True there."""
         mask = active(*state)
         while np.any(mask):
-            new = step(*state)
+            new = state
+            for _ in range(at_once):
+                new = step(*new)
             state = [np.where(mask, n, v) for n, v in zip(new, state, strict=True)]
             mask = mask & active(*state)
         return tuple(state)

@@ -27,14 +27,16 @@ from plait.ops.gamma_formula import (
     digamma,
     gamma,
     log1p_less_x,
-    log_beta,
+    log_gamma,
     log_gamma_1p,
+    log_gamma_ratio,
     stirling,
 )
 from plait.ops.special import lgamma, no_derivative
 
 # Iterations needed grow as 9 √a; more than this many are not worth waiting for.
 _LIMIT = 20_000.0
+_AT_ONCE = 4  # rounds between two looks at whether more are needed: half the time of one
 
 
 # --- incomplete gamma functions
@@ -71,7 +73,7 @@ def _gamma_series(m: Any, a: Any, x: Any, active: Any) -> Any:
 
     one = m.full_like(a, 1.0)
     going = lambda n, c, s: active & (c > eps * 0.25 * s) & (n < _LIMIT)  # noqa: E731
-    return m.loop(going, step, (m.full_like(a, 0.0), one, one))[2]
+    return m.loop(going, step, (m.full_like(a, 0.0), one, one), _AT_ONCE)[2]
 
 
 def _gamma_fraction(m: Any, a: Any, x: Any, active: Any) -> Any:
@@ -80,12 +82,15 @@ def _gamma_fraction(m: Any, a: Any, x: Any, active: Any) -> Any:
     """
     eps = m.epsilon
 
+    def terms(n: Any) -> tuple[Any, Any]:
+        return n * (a - n), x + 1.0 - a + 2.0 * n
+
     def going(n: Any, p1: Any, p: Any, q1: Any, q: Any, f: Any, old: Any) -> Any:
         return active & ((abs(f - old) > eps * 0.25 * abs(f)) | (n < 2.0)) & (n < _LIMIT)
 
     def step(n: Any, p1: Any, p: Any, q1: Any, q: Any, f: Any, old: Any) -> tuple[Any, ...]:
         n = n + 1.0
-        over, under = n * (a - n), x + 1.0 - a + 2.0 * n
+        over, under = terms(n)
         p1, p = p, under * p + over * p1
         q1, q = q, under * q + over * q1
         scale = m.where(abs(q) > 1.0 / eps, m.full_like(a, 2.0**-52), 1.0)
@@ -94,7 +99,18 @@ def _gamma_fraction(m: Any, a: Any, x: Any, active: Any) -> Any:
 
     zero, one = m.full_like(a, 0.0), m.full_like(a, 1.0)
     first = x + 1.0 - a
-    return m.loop(going, step, (zero, zero, one, one, first, 1.0 / first, zero))[5]
+    start = (zero, zero, one, one, first, 1.0 / first, zero)
+    n, _, _, _, _, f, _ = m.loop(going, step, start, _AT_ONCE)
+    if eps > 2.0**-40:
+        return f
+
+    # Rounding adds up in p and q. From the last term found back to the first it fades.
+    def back(n: Any, t: Any) -> tuple[Any, Any]:
+        over, under = terms(n)
+        return n - 1.0, over / (under + t)
+
+    _, t = m.loop(lambda n, t: active & (n > 0.0), back, (n, zero))
+    return 1.0 / (first + t)
 
 
 def _small_complement(m: Any, a: Any, x: Any) -> Any:
@@ -275,7 +291,7 @@ def _series_slope(m: Any, a: Any, x: Any, active: Any) -> tuple[Any, Any]:
         return n, c, s + c, dc, ds + dc
 
     zero, one = m.full_like(a, 0.0), m.full_like(a, 1.0)
-    _, _, s, _, ds = m.loop(going, step, (zero, one, one, zero, zero))
+    _, _, s, _, ds = m.loop(going, step, (zero, one, one, zero, zero), _AT_ONCE)
     return s, ds
 
 
@@ -304,7 +320,7 @@ def _fraction_slope(m: Any, a: Any, x: Any, active: Any) -> tuple[Any, Any]:
     first = x + 1.0 - a
     f = 1.0 / first
     start = (zero, zero, one, one, first, zero, zero, zero, zero - 1.0, f, f * f, zero, zero)
-    result = m.loop(going, step, start)
+    result = m.loop(going, step, start, _AT_ONCE)
     return result[9], result[10]
 
 
@@ -420,7 +436,8 @@ def _log_growth(m: Any, t: Any, one_plus_t: Any) -> Any:
 
 def _beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
     """x^a (1 - x)^b / B(a, b): by powers where these are finite; logarithms lose more digits."""
-    usual = (m.minimum(a, b) > 1e-300) & (a + b < 170.0)
+    a, b = m.maximum(a, 1e-300), m.maximum(b, 1e-300)  # whose Γ is finite
+    usual = a + b < 170.0
     a_, b_ = m.where(usual, a, 1.0), m.where(usual, b, 1.0)
     rest, lost = two_sum(m.full_like(x, 1.0), -x)
     near = m.power(x, a_) * m.power(rest, b_) / beta(m, a_, b_)
@@ -429,8 +446,10 @@ def _beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
 
 
 def _log_beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
-    """log(x^a (1 - x)^b / B(a, b)); for large a and b without subtracting large numbers."""
-    plain = (a * m.log(x) + b * m.log1p(-x)) - log_beta(m, a, b)
+    """log(x^a (1 - x)^b / B(a, b)) for a + b >= 170, without subtracting large numbers."""
+    small, large = m.minimum(a, b), m.maximum(m.maximum(a, b), LARGE)
+    log_beta = log_gamma(m, small) - log_gamma_ratio(m, large, small)
+    plain = (a * m.log(x) + b * m.log1p(-x)) - log_beta
     p, q = m.maximum(a, LARGE), m.maximum(b, LARGE)
     both = p + q
     # (p + q) x - p, all of whose digits count where x is near the mean.
@@ -477,7 +496,7 @@ def _beta_fraction(m: Any, a: Any, b: Any, x: Any, active: Any) -> Any:
 
     zero, one = m.full_like(a, 0.0), m.full_like(a, 1.0)
     d = 1.0 / kept_from_zero(1.0 - (a + b) * x / (a + 1.0))
-    return m.loop(going, step, (zero, one, d, d, zero))[3]
+    return m.loop(going, step, (zero, one, d, d, zero), _AT_ONCE)[3]
 
 
 def _beta_inside(m: Any, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
@@ -550,7 +569,8 @@ def _beta_fraction_slope(m: Any, a: Any, b: Any, x: Any, by_b: Any, active: Any)
     d_first = first * ((da + db) / (a + b) - da / (a + 1.0))
     d = 1.0 / kept_from_zero(first + 1.0)
     dd = -d * d * d_first
-    result = m.loop(going, step, (zero, one, zero, d, dd, d, dd / d, zero, zero + 1.0))
+    start = (zero, one, zero, d, dd, d, dd / d, zero, zero + 1.0)
+    result = m.loop(going, step, start, _AT_ONCE)
     return result[5], result[6]
 
 
