@@ -4,8 +4,14 @@ types, events, trees, dtypes, and what JAX keeps under jax.experimental.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
+import importlib
+import pathlib
+import pickle
+import subprocess
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -14,12 +20,49 @@ import pytest
 import plait as jax
 import plait.numpy as jnp
 from plait import custom_derivatives, dlpack, dtypes, lax, monitoring, stages, test_util, tree_util
+from plait.core.primitive import registered
+from plait.errors import MissingRuleError
 from plait.experimental import layout, mesh_utils, multihost_utils
 from plait.experimental.pjit import pjit
+from plait.ops.factorials import gamma as special_gamma
 from plait.sharding import AbstractMesh, AxisType, NamedSharding, SingleDeviceSharding
 from plait.sharding import PartitionSpec as P
 
 X = np.arange(8.0, dtype=np.float32).reshape(4, 2)
+
+
+def public_functions():
+    for path in (pathlib.Path(__file__).parent / "exports.txt").read_text().split():
+        name, part = path.rsplit(".", 1)
+        try:
+            found = functools.reduce(getattr, name.split(".")[1:], jax)
+        except AttributeError:
+            found = importlib.import_module(name)
+        if callable(found := getattr(found, part, None)):
+            yield path, found
+
+
+def test_functions_survive_pickling_and_copying():
+    # As a part of a model, which is copied, saved, sent to another process.
+    lost, count = [], 0
+    for path, f in public_functions():
+        count += 1
+        for again in (pickle.loads(pickle.dumps(f)), copy.deepcopy(f)):
+            # A partial function and a type in brackets are new ones that do the same.
+            if again != f and not isinstance(f, functools.partial):
+                lost.append(path)
+    assert not lost and count > 1000
+
+
+def test_ops_that_are_loaded_when_first_used_are_found():
+    code = "import pickle, sys; f = pickle.load(sys.stdin.buffer); print(f.name)"
+    for op in (lax.tanh, special_gamma):
+        run = subprocess.run(
+            [sys.executable, "-c", code], input=pickle.dumps(op), capture_output=True, check=True
+        )
+        assert run.stdout.decode().strip() == op.name
+    with pytest.raises(MissingRuleError, match="no op is named 'nothing'"):
+        registered("nothing")
 
 
 # --- types and compile-time values

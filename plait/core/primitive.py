@@ -17,6 +17,8 @@ operand is a value, or a LinearOperand that stands for its type.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -69,6 +71,12 @@ class Primitive:
     evaluate: Callable[..., Any] | None = None
     # Random bits, rounding and the like: no derivative, the tangent is zero.
     differentiable: bool = True
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        # Copied or unpickled, an op is itself: lax.tanh may be a part of a user's model.
+        if registry.get(self.name) is not self:
+            return super().__reduce_ex__(protocol)
+        return registered, (self.name,)
 
     def bind(self, *xs: Any, **params: Any) -> Any:
         """Hand the op to the running interpreter."""
@@ -176,6 +184,17 @@ def register(op: P) -> P:
         raise ValueError(f"two ops are named {op.name!r}")
     registry[op.name] = op
     return op
+
+
+def registered(name: str) -> Primitive:
+    """The op of that name. Modules of ops that are loaded when first used are loaded now."""
+    if name not in registry:
+        for package in map(importlib.import_module, ("plait.ops", "plait.regions")):
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{package.__name__}.{module.name}")
+    if name not in registry:
+        raise MissingRuleError(f"no op is named {name!r}", fix="import the module that defines it")
+    return registry[name]
 
 
 def every_sample() -> Iterator[tuple[Primitive, Sample]]:

@@ -216,20 +216,15 @@ if _TYPE_CHECKING:
 regularized_incomplete_beta = betainc
 
 # Here, for the modules of ops know nothing of devices.
-broadcast = _takes_out_sharding(broadcast)
-broadcast_in_dim = _takes_out_sharding(broadcast_in_dim)
-broadcasted_iota = _takes_out_sharding(broadcasted_iota)
-conv_general_dilated = _takes_out_sharding(conv_general_dilated)
-dot = _takes_out_sharding(dot)
-dot_general = _takes_out_sharding(dot_general)
-empty = _takes_out_sharding(empty)
-full = _takes_out_sharding(full, "sharding")
-full_like = _takes_out_sharding(full_like, "sharding")
-ragged_dot = _takes_out_sharding(ragged_dot)
-ragged_dot_general = _takes_out_sharding(ragged_dot_general)
-reduce = _takes_out_sharding(reduce)
-reduce_sum = _takes_out_sharding(reduce_sum)
-reshape = _takes_out_sharding(reshape)
+for _keyword, _names in {
+    "out_sharding": """broadcast broadcast_in_dim broadcasted_iota conv_general_dilated dot
+        dot_general empty ragged_dot ragged_dot_general reduce reduce_sum reshape""",
+    "sharding": "full full_like",
+}.items():
+    for _name in _names.split():
+        _function = _takes_out_sharding(globals()[_name], _keyword)
+        _function.__module__ = __name__  # where pickle finds it
+        globals()[_name] = _function
 
 
 def __getattr__(name: str) -> _Any:

@@ -9,6 +9,7 @@ import numpy as np
 import plait as jax
 from plait import lax
 from plait.config import read_environment
+from plait.core.primitive import registered
 from plait.experimental import layout
 from plait.sharding import AbstractMesh, NamedSharding
 from plait.sharding import PartitionSpec as P
@@ -46,4 +47,5 @@ CASES = {
     "platform_dependent: no function": lambda: lax.platform_dependent(1.0, cuda=np.sin),
     "check_tracer_leaks: a kept value": keeping,
     "read_environment: not a number": environment,
+    "pickle: an op that nobody defines": lambda: registered("nothing"),
 }
