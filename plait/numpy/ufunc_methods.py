@@ -5,20 +5,48 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from plait.errors import ArgumentError
-from plait.numpy import cumulative, reduction, ufuncs
-from plait.numpy.promotion import axis_in, value
+import numpy as np
+
+from plait.core.dtypes import BOOL, INTEGER
+from plait.errors import ArgumentError, DtypeError
+from plait.numpy import cumulative, elementary, reduction, ufuncs
+from plait.numpy.manipulation import concatenate, expand_dims, moveaxis, ravel
+from plait.numpy.promotion import astype, axes_in, axis_in, out_is_none, to_dtype, value
 from plait.numpy.updating import At
 from plait.ops import cumulative as ops
 from plait.ops.axes import reshape
+from plait.ops.reduce import reduce_and, reduce_or, reduce_xor
+from plait.regions.loops import scan
 
-_REDUCE = {
+Function = Callable[..., Any]
+
+# Functions of reduction.py with dtype=, those without it, and reductions of bits with the number
+# that changes nothing.
+_SUMS: dict[Function, Function] = {
     ufuncs.add: reduction.sum,
     ufuncs.multiply: reduction.prod,
+}
+_EXTREMES: dict[Function, Function] = {
     ufuncs.maximum: reduction.max,
     ufuncs.minimum: reduction.min,
-    ufuncs.logical_and: reduction.all,
-    ufuncs.logical_or: reduction.any,
+}
+_BITS: dict[Function, tuple[Function, int]] = {
+    ufuncs.bitwise_and: (reduce_and, -1),
+    ufuncs.bitwise_or: (reduce_or, 0),
+    ufuncs.bitwise_xor: (reduce_xor, 0),
+    ufuncs.logical_and: (reduce_and, -1),
+    ufuncs.logical_or: (reduce_or, 0),
+    ufuncs.logical_xor: (reduce_xor, 0),
+}
+_LOGIC = (ufuncs.logical_and, ufuncs.logical_or, ufuncs.logical_xor)
+_ONE_BY_ONE = (ufuncs.subtract, elementary.logaddexp, elementary.logaddexp2)
+_ACCUMULATE: dict[Function, Function] = {
+    ufuncs.add: cumulative.cumsum,
+    ufuncs.multiply: cumulative.cumprod,
+}
+_RUNNING: dict[Function, Function] = {
+    ufuncs.maximum: ops.cummax,
+    ufuncs.minimum: ops.cummin,
 }
 _AT = {
     ufuncs.add: "add",
@@ -31,39 +59,90 @@ _AT = {
 }
 
 
-def _running_extreme(run: Callable[..., Any], name: str) -> Callable[..., Any]:
-    def accumulate(array: Any, axis: int = 0) -> Any:
-        array = value(name, array)
-        return run(array, axis_in(axis, array.ndim, name))
+def _reduce(function: Function) -> Function:
+    name = f"{function.__name__}.reduce"
 
-    return accumulate
-
-
-_ACCUMULATE = {
-    ufuncs.add: cumulative.cumsum,
-    ufuncs.multiply: cumulative.cumprod,
-    ufuncs.maximum: _running_extreme(ops.cummax, "maximum.accumulate"),
-    ufuncs.minimum: _running_extreme(ops.cummin, "minimum.accumulate"),
-}
-
-
-def _reduce(function: Callable[..., Any]) -> Callable[..., Any]:
-    def reduce(array: Any, axis: Any = 0, *args: Any, **kwargs: Any) -> Any:
+    def reduce(
+        array: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
         """The function applied between all elements along axes (the first one by default)."""
-        return function(array, axis, *args, **kwargs)
+        out_is_none(name, out)
+        if function in _SUMS:
+            return _SUMS[function](array, axis, dtype, None, keepdims, initial, where)
+        x = value(name, array)
+        if dtype is not None:
+            x = astype(x, to_dtype(dtype))
+        if function in _EXTREMES:
+            return _EXTREMES[function](x, axis, None, keepdims, initial, where)
+        if function in _LOGIC:
+            x = value(name, ufuncs.to_bool(name, x))
+        axes = axes_in(axis, x.ndim, name)
+        if function in _BITS:
+            if x.dtype not in BOOL | INTEGER:
+                raise DtypeError("takes integers and booleans", op=name, x=x)
+            bits, nothing = _BITS[function]
+            if where is not None:
+                unchanged = np.asarray(nothing).astype(x.dtype)
+                x = ufuncs.where(ufuncs.to_bool(name, where), x, unchanged)
+            y = bits(x, axes) if axes else x
+        else:
+            if where is not None or (axis is not None and len(axes) != 1):
+                raise ArgumentError("takes one axis or None, and no where", op=name, axis=axis)
+            line, k = (ravel(x), 0) if axis is None else (x, axes[0])
+            if not line.shape[k]:
+                raise ArgumentError("there are no elements", op=name, x=x)
+            y = moveaxis(_accumulated(function, line, k), k, 0)[-1]
+        if initial is not None:
+            y = function(initial, y)
+        return expand_dims(y, axes) if keepdims else y
 
     return reduce
 
 
-def _accumulate(function: Callable[..., Any]) -> Callable[..., Any]:
-    def accumulate(array: Any, axis: int = 0, *args: Any, **kwargs: Any) -> Any:
+def _accumulate(function: Function) -> Function:
+    name = f"{function.__name__}.accumulate"
+
+    def accumulate(array: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
         """The function applied between the elements up to each one along an axis."""
-        return function(array, axis, *args, **kwargs)
+        out_is_none(name, out)
+        if function in _ACCUMULATE:
+            return _ACCUMULATE[function](array, axis, dtype)
+        x = value(name, array)
+        if dtype is not None:
+            x = astype(x, to_dtype(dtype))
+        axis = axis_in(axis, x.ndim, name)
+        if function in _RUNNING:
+            return _RUNNING[function](x, axis)
+        return _accumulated(function, x, axis)
 
     return accumulate
 
 
-def _outer(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+def _accumulated(function: Function, x: Any, axis: int) -> Any:
+    """The function applied to the result so far and the next element, one after the other."""
+    rows = moveaxis(x, axis, 0)
+    if not rows.shape[0]:
+        return x
+    # What the function makes of two elements is what the results have as dtype.
+    rows = astype(rows, function(rows[:1], rows[:1]).dtype)
+
+    def step(so_far: Any, row: Any) -> tuple[Any, Any]:
+        so_far = function(so_far, row)
+        return so_far, so_far
+
+    rest = scan(step, rows[0], rows[1:])[1]
+    return moveaxis(concatenate([rows[:1], rest]), 0, axis)
+
+
+def _outer(function: Function) -> Function:
+    name = f"{function.__name__}.outer"
+
     def outer(A: Any, B: Any, /) -> Any:
         """The function of each pair of an element of A and one of B."""
         a, b = value(name, A), value(name, B, 1)
@@ -72,7 +151,7 @@ def _outer(function: Callable[..., Any], name: str) -> Callable[..., Any]:
     return outer
 
 
-def _at(name: str) -> Callable[..., Any]:
+def _at(name: str) -> Function:
     def at(a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
         """`a` with the function applied at indices; needs inplace=False."""
         if inplace:
@@ -84,33 +163,29 @@ def _at(name: str) -> Callable[..., Any]:
     return at
 
 
-_TWO_OPERANDS = (
-    *_AT,
-    ufuncs.logical_and,
-    ufuncs.logical_or,
-    ufuncs.logical_xor,
-    ufuncs.bitwise_and,
-    ufuncs.bitwise_or,
-    ufuncs.bitwise_xor,
-    ufuncs.equal,
-    ufuncs.not_equal,
-    ufuncs.less,
-    ufuncs.less_equal,
-    ufuncs.greater,
-    ufuncs.greater_equal,
-    ufuncs.floor_divide,
-    ufuncs.remainder,
+_FOLDED = (*_SUMS, *_EXTREMES, *_BITS, *_ONE_BY_ONE)
+_TWO_OPERANDS = dict.fromkeys(
+    (
+        *_FOLDED,
+        *_AT,
+        ufuncs.equal,
+        ufuncs.not_equal,
+        ufuncs.less,
+        ufuncs.less_equal,
+        ufuncs.greater,
+        ufuncs.greater_equal,
+        ufuncs.floor_divide,
+        ufuncs.remainder,
+    )
 )
 
 
 def attach_methods() -> None:
-    """Give the functions of ufuncs.py their methods."""
+    """Give the functions of two operands their methods."""
     for function in _TWO_OPERANDS:
-        methods: dict[str, Any] = {"outer": _outer(function, function.__name__)}
-        if function in _REDUCE:
-            methods["reduce"] = _reduce(_REDUCE[function])
-        if function in _ACCUMULATE:
-            methods["accumulate"] = _accumulate(_ACCUMULATE[function])
+        methods: dict[str, Any] = {"outer": _outer(function)}
+        if function in _FOLDED:
+            methods |= {"reduce": _reduce(function), "accumulate": _accumulate(function)}
         if function in _AT:
             methods["at"] = _at(_AT[function])
         for name, method in methods.items():

@@ -111,24 +111,58 @@ def extremes_without_nan(d):
 @recipe("add.reduce multiply.reduce", cast="wide", dtype=summed, slack=3)
 def reduced(d):
     x = d.array("biufc", d.shape(1), low=-2, high=2)
-    return call(x, **d.options(axis=lambda: d.axis(x.ndim), keepdims=lambda: d.chance(0.5)))
+    if d.chance(0.3):
+        return call(x, d.axis(x.ndim), None, None, True)
+    return call(x, **d.options(axis=lambda: d.axes(x.ndim), keepdims=lambda: d.chance(0.5)))
 
 
 @recipe("maximum.reduce minimum.reduce")
 def extreme(d):
     x = d.array("iuf", d.shape(1, empty=False))
-    return call(x, **d.options(axis=lambda: d.axis(x.ndim), keepdims=lambda: d.chance(0.5)))
+    return reduced_along(d, x)
 
 
-@recipe("logical_and.reduce logical_or.reduce", dtype=np.bool_)
+def reduced_along(d, x):
+    if d.chance(0.3):
+        return call(x, d.axis(x.ndim), None, None, True)
+    return call(x, **d.options(axis=lambda: d.axes(x.ndim), keepdims=lambda: d.chance(0.5)))
+
+
+@recipe("bitwise_and.reduce bitwise_or.reduce bitwise_xor.reduce", dtype=1)
+def reduced_bits(d):
+    x = d.array("f" if d.spoil() else "biu", d.shape(1))
+    first = d.array(shape=(), dtype=x.dtype, low=0)[()]
+    options = d.options(where=lambda: mask(d, x), initial=lambda: first)
+    return call(x, axis=d.axes(x.ndim), **options)
+
+
+@recipe("logical_and.reduce logical_or.reduce logical_xor.reduce", dtype=np.bool_)
 def reduced_logic(d):
-    x = d.array("bif", d.shape(1))
-    return call(x, **d.options(axis=lambda: d.axis(x.ndim)))
+    return reduced_along(d, d.array("bif", d.shape(1)))
 
 
+@recipe("logical_and.accumulate logical_or.accumulate logical_xor.accumulate", dtype=np.bool_)
+def accumulated_logic(d):
+    return accumulated(d, "bif")
+
+
+@recipe("subtract.reduce", dtype=1, slack=3)
+@recipe("logaddexp.reduce logaddexp2.reduce", cast="inexact", dtype="inexact", slack=3)
+def reduced_one_by_one(d):
+    x = d.array("if", d.shape(1, empty=False))
+    return call(x, axis=d.axis(x.ndim, none=x.ndim == 1), **d.options(keepdims=lambda: True))
+
+
+@recipe("bitwise_and.accumulate bitwise_or.accumulate bitwise_xor.accumulate", dtype=1)
+def accumulated_bits(d):
+    return accumulated(d, "biu")
+
+
+@recipe("logaddexp.accumulate logaddexp2.accumulate", cast="inexact", dtype="inexact", slack=3)
 @recipe("maximum.accumulate minimum.accumulate add.accumulate multiply.accumulate", dtype=1)
-def accumulated(d):
-    x = d.array("f", d.shape(1, empty=False))
+@recipe("subtract.accumulate", dtype=1, slack=3)
+def accumulated(d, kinds="f"):
+    x = d.array(kinds, d.shape(1, empty=False))
     return call(x, **d.options(axis=lambda: d.axis(x.ndim)))
 
 
