@@ -260,6 +260,18 @@ def namesake(module: Any, name: str) -> Any:
     return functools.reduce(getattr, name.split("."), module)
 
 
+def in_place(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of NumPy that changes its first argument, as one that returns it changed."""
+
+    def changed(x: np.ndarray, *args: Any, inplace: bool, **kwargs: Any) -> np.ndarray:
+        assert not inplace
+        x = x.copy()
+        function(x, *args, **kwargs)
+        return x
+
+    return changed
+
+
 def answer(recipe: Recipe, name: str, d: Draw, args: Any, kwargs: Any, promote: Any) -> Any:
     """What NumPy says of a call; promote gives the dtype of operands. Raises what NumPy raises."""
     narrow = functools.partial(map_arrays, lambda x: x.astype(d.narrow(x.dtype), copy=True))

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from tests.numpy.drawing import ANY, call, recipe
+from tests.numpy.drawing import ANY, call, in_place, recipe
 
 # --- shapes and order
 
@@ -373,17 +373,6 @@ def taken_along(d):
     if d.spoil():
         shape.append(1)
     return call(x, positions(d, x.shape[place], tuple(shape)), axis=axis)
-
-
-def in_place(function):
-    """A function of NumPy that changes its first argument, as one that returns it changed."""
-
-    def changed(x, *args, inplace, **kwargs):
-        x = x.copy()
-        function(x, *args, **kwargs)
-        return x
-
-    return changed
 
 
 @recipe("put_along_axis", oracle=in_place(np.put_along_axis))
