@@ -233,11 +233,8 @@ def hermitian(d, **options):
     x = matrix(d, large=30, **options)
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         return x
-    return (
-        (x + x.swapaxes(-1, -2).conj()) // 1
-        if x.dtype.kind == "i"
-        else (x + x.swapaxes(-1, -2).conj()) / 2
-    ).astype(x.dtype)
+    whole = x + x.swapaxes(-1, -2).conj()
+    return whole if x.dtype.kind == "i" else (whole / 2).astype(x.dtype)
 
 
 @recipe("linalg.det linalg.inv", cast="inexact", dtype="inexact", slack=30)
@@ -269,6 +266,16 @@ def factors(d):
     return call(hermitian(d), **d.options(upper=lambda: True))
 
 
+def residual(got, args):
+    """What a matrix times its eigenvectors is more than these times the eigenvalues: nothing."""
+    w, v = (np.asarray(x) for x in got)
+    return np.abs(args[0] @ v - v * w[..., None, :]).astype(np.abs(w).dtype)
+
+
+def both_parts(x):
+    return np.stack([x.real, x.imag])
+
+
 def magnitudes(got, args, kwargs):
     return np.sort(np.abs(np.asarray(got)), -1)
 
@@ -288,7 +295,7 @@ def eigenvalues(d):
     "linalg.eig",
     cast="inexact",
     slack=300,
-    compare=lambda got, args, kwargs: magnitudes(got[0], args, kwargs),
+    compare=lambda got, args, kwargs: [magnitudes(got[0], args, kwargs), residual(got, args)],
     dtype=lambda args, kwargs, promote: real(args),
 )
 def eigenvectors(d):
@@ -307,7 +314,7 @@ def hermitian_eigenvalues(d):
     cast="inexact",
     slack=100,
     dtype=lambda args, kwargs, promote: real(args),
-    compare=lambda got, args, kwargs: got[0],
+    compare=lambda got, args, kwargs: [got[0], residual(got, args)],
 )
 def hermitian_eigenvectors(d):
     return call(hermitian(d), **d.options(UPLO=lambda: d.one("L", "U")))
@@ -326,7 +333,7 @@ def shapes_and_product(got, args, kwargs):
     k = s.shape[-1]
     sizes = [np.zeros(u.shape, s.dtype), np.zeros(vh.shape, s.dtype)]
     product = (u[..., :k] * s[..., None, :]) @ vh[..., :k, :]
-    return [s, *sizes, product.real.astype(s.dtype)]
+    return [s, *sizes, both_parts(product).astype(s.dtype)]
 
 
 @recipe(
@@ -348,7 +355,7 @@ def q_and_r(got, args, kwargs):
         r = np.asarray(got)
         return [np.abs(r)]
     q, r = (np.asarray(x) for x in got)
-    return [np.zeros(q.shape, np.abs(q).dtype), (q @ r).real, np.abs(r)]
+    return [np.zeros(q.shape, np.abs(q).dtype), both_parts(q @ r), np.abs(r)]
 
 
 @recipe(

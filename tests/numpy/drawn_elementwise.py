@@ -71,11 +71,7 @@ def parts(d):
 
 
 def of_parts(args):
-    return (
-        {8: np.float32, 16: np.float64}[args[0].itemsize]
-        if args[0].dtype.kind == "c"
-        else (args[0].dtype)
-    )
+    return {"F": np.float32, "D": np.float64}.get(args[0].dtype.char, args[0].dtype)
 
 
 @recipe("angle", cast="float", dtype=lambda args, kwargs, promote: angular(args), near=False)
