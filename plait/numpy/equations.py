@@ -452,7 +452,7 @@ def lstsq(
 def _lstsq(a: Any, b: Any, rcond: Any) -> Any:
     s = svd(a, full_matrices=False, compute_uv=False)
     x = product(_pseudo_inverse(a, rcond, False), b)
-    rank = reduction.sum(s > cutoff("lstsq", rcond, s, 1), -1, dtypes.int32)
+    rank = reduction.sum(s > cutoff("lstsq", rcond, s, 1), -1, dtypes.default_int())
     residuals = reduction.sum(reduction.squared_size(b - product(a, x)), 0)
     return x, residuals, rank, s
 

@@ -390,8 +390,8 @@ def pseudo_inverses(d):
     "linalg.lstsq",
     cast="inexact",
     slack=300,
-    compare=lambda got, args, kwargs: ([got[0], got[3]]),
-    dtype=lambda args, kwargs, promote: [np.float32, np.float32],
+    compare=lambda got, args, kwargs: [got[0], got[3], got[2]],
+    dtype=lambda args, kwargs, promote: [np.float32, np.float32, "int"],
 )
 def least_squares(d):
     n, m = d.integer(1, 5), d.integer(1, 4)
