@@ -249,7 +249,7 @@ def of_square(d):
     dtype=lambda args, kwargs, promote: [inexact(args), real(args)],
 )
 def log_determinants(d):
-    return call(matrix(d, large=d.one(12, 0)))
+    return call(matrix(d, large=d.one(12, -12)))
 
 
 def inexact(args):

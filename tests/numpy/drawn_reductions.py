@@ -563,7 +563,7 @@ def counted(kwargs):
 
 
 def scattered(d, shape):
-    """Numbers that do not lie on edges of bins, which are rounded: they are in float32."""
+    """Numbers that, if there are two, do not lie on edges of bins: these are rounded."""
     return d.rng.normal(size=shape).astype(np.float32) * 2
 
 
@@ -582,7 +582,7 @@ def edges(d):
     slack=3,
 )
 def histograms(d):
-    x = scattered(d, d.shape(1, 3))
+    x = scattered(d, (d.one(0, 2, 3, 5), *d.shape(0, 2)))
     bins = edges(d)
     kwargs = {"range": (-3.25, 2.9)} if isinstance(bins, int) and d.chance(0.5) else {}
     kwargs |= d.options(weights=lambda: d.array("f", x.shape, dtype=np.float32, low=1))
