@@ -44,6 +44,8 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
     Array([5, 5], dtype=int32)
     """
     x = value("bincount", x)
+    if x.dtype in dtypes.BOOL:
+        x = astype(x, dtypes.int32)
     if x.dtype not in dtypes.INTEGER:
         raise DtypeError("needs integers", op="bincount", x=x)
     if x.ndim != 1:

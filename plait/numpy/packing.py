@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
-from plait.core.dtypes import BOOL, INTEGER
+from plait.core.dtypes import BOOL, INTEGER, UINT
 from plait.errors import ArgumentError, ArgumentTypeError, OutOfRangeError
 from plait.numpy import reduction, ufuncs
 from plait.numpy.manipulation import moveaxis, ravel
@@ -88,19 +88,32 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
         raise ArgumentTypeError("needs integers", op="unravel_index", indices=indices)
     sizes = shape_of(shape, "unravel_index")
     total = math.prod(sizes)
-    place = ufuncs.clip(indices, -total, total - 1)
-    place = ufuncs.where(ufuncs.less(place, 0), ufuncs.add(place, total), place)
+    dtype = indices.dtype
+    place = _wide(indices)
+    if dtype in UINT:
+        place = ufuncs.minimum(place, max(total - 1, 0))
+    else:
+        place = ufuncs.clip(place, -total, total - 1)
+        place = ufuncs.where(ufuncs.less(place, 0), ufuncs.add(place, total), place)
     found = []
     for n in reversed(sizes):
         found.append(ufuncs.remainder(place, max(n, 1)))
         place = ufuncs.floor_divide(place, max(n, 1))
+    if all(dtypes.fits(n - 1, dtype) for n in sizes):
+        found = [x if x.dtype == dtype else astype(x, dtype) for x in found]
     return tuple(reversed(found))
+
+
+def _wide(positions: Any) -> Any:
+    # In 8 and 16 bits the sizes of arrays may have no place.
+    return astype(positions, dtypes.int32) if positions.dtype.itemsize < 4 else positions
 
 
 def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: str = "C") -> Any:
     """Positions along each axis of a shape as positions in the flattened array.
 
     mode "raise" (values must be known), "wrap" or "clip" for positions outside; order "C" or "F".
+    Integers of less than 32 bits become int32.
 
     >>> jnp.ravel_multi_index((jnp.array([0, 1]), jnp.array([0, 2])), (2, 3))
     Array([0, 5], dtype=int32)
@@ -116,6 +129,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
         p = value("ravel_multi_index", p)
         if p.dtype not in INTEGER:
             raise ArgumentTypeError("needs integers", op="ravel_multi_index", index=p)
+        p = _wide(p)
         if mode == "raise":
             host = known(p)
             if host is None:

@@ -315,7 +315,9 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     Array([3, 5, 7, 0], dtype=int32)
     """
     ary = ravel(value("ediff1d", ary))
-    y = diff(ary) if ary.size else ary
+    n = ary.size
+    later = slices.slice_in_dim(ary, min(1, n), None)
+    y = ufuncs.subtract(later, slices.slice_in_dim(ary, 0, max(n - 1, 0)))
     begin = [] if to_begin is None else [astype(ravel(asarray(to_begin)), y.dtype)]
     end = [] if to_end is None else [astype(ravel(asarray(to_end)), y.dtype)]
     return concatenate([*begin, y, *end])

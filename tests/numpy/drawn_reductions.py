@@ -318,7 +318,7 @@ def averages(d):
     if d.chance(0.6):
         one = axis is not None and -x.ndim <= axis < x.ndim and d.chance(0.6)
         shape = (x.shape[axis],) if one else x.shape
-        weights = d.array("uf", (*shape, 2) if d.spoil() else shape, low=1, high=5)
+        weights = d.array("iuhf", (*shape, 2) if d.spoil() else shape, low=1, high=5)
         return call(x, axis, weights, **kwargs, **d.options(returned=lambda: d.chance(0.7)))
     return call(x, axis, **kwargs)
 
@@ -347,8 +347,8 @@ def weighted_covariances(d):
     args, kwargs = covariances(d)
     n = args[0].shape[-1 if kwargs.get("rowvar", True) or args[0].ndim == 1 else 0]
     weights = d.options(
-        fweights=lambda: d.array("i", (n,), dtype=np.int32, low=1),
-        aweights=lambda: d.array("f", (n,), dtype=np.float32, low=1),
+        fweights=lambda: d.array("iu", (n,), low=1),
+        aweights=lambda: d.array("iuf", (n,), low=1),
     )
     return call(*args, **kwargs, **weights, **d.one({}, {"bias": True}, {"ddof": 0}))
 
@@ -445,7 +445,7 @@ def interpolated(d):
     n = d.integer(2, 5)
     xp = np.cumsum(d.array("f", (n,), low=1, high=3, dtype=np.float32), dtype=np.float32)
     options = d.one({}, {"left": 7.0}, {"left": 3.0, "right": 9.0}, {"period": 7.3})
-    x = d.array("if", dtype=d.one(np.int32, np.float32), low=-2, high=9)
+    x = d.array("if", dtype=d.one(np.int32, np.int8, np.uint8, np.float32), low=-2, high=9)
     return call(x, xp - 3, d.array("f", (n,), dtype=np.float32), **options)
 
 
@@ -485,7 +485,7 @@ def picked(d):
     dtype = d.dtype()
     mode = d.one("clip", "wrap", "raise")
     low, high = (0, n - 1) if mode == "raise" else (-3, 5)
-    index = d.array("i", shapes[0], low=low, high=high)
+    index = d.array("iu", shapes[0], low=low, high=high)
     return call(index, [d.array(ANY, s, dtype=dtype) for s in shapes[1:]], mode=mode)
 
 
@@ -553,8 +553,8 @@ def members(d):
 
 @recipe("bincount", dtype=lambda args, kwargs, promote: counted(kwargs))
 def counted_values(d):
-    x = d.array("iu", d.shape(1, 1), low=0, high=6)
-    options = d.options(weights=lambda: d.array("f", x.shape), minlength=lambda: d.integer(0, 9))
+    x = d.array("f" if d.spoil() else "biu", d.shape(1, 1), low=0, high=6)
+    options = d.options(weights=lambda: d.array("if", x.shape), minlength=lambda: d.integer(0, 9))
     return call(x, **options)
 
 
@@ -585,7 +585,7 @@ def histograms(d):
     x = scattered(d, (d.one(0, 2, 3, 5), *d.shape(0, 2)))
     bins = edges(d)
     kwargs = {"range": (-3.25, 2.9)} if isinstance(bins, int) and d.chance(0.5) else {}
-    kwargs |= d.options(weights=lambda: d.array("f", x.shape, dtype=np.float32, low=1))
+    kwargs |= d.options(weights=lambda: d.array("if", x.shape, dtype=np.float32, low=1))
     return call(x, bins, **kwargs)
 
 

@@ -182,7 +182,7 @@ def repeated(d):
     if d.spoil(0.4):
         return call(x, -1, axis=axis)
     counts = [d.integer(0, 3) for _ in range(n + 2 * d.spoil())]
-    return call(x, d.one(d.integer(0, 3), counts, np.array(counts, np.int32)), axis=axis)
+    return call(x, d.one(d.integer(0, 3), counts, np.array(counts, d.dtype("iu"))), axis=axis)
 
 
 @recipe("diagonal")
@@ -347,18 +347,18 @@ def unstacked(d):
 # --- indices and editing
 
 
-def positions(d, n, shape, kinds="i"):
+def positions(d, n, shape, kinds="iu"):
     return d.array(kinds, shape, low=-n, high=max(n - 1, 0))
 
 
 @recipe("take")
 def taken(d):
-    x = d.array(shape=d.shape(1, empty=False))
+    x = d.array(shape=(d.integer(250, 300),) if d.chance(0.2) else d.shape(1, empty=False))
     axis = d.axis(x.ndim, none=True)
     valid = axis is None or -x.ndim <= axis < x.ndim
     n = (x.size if axis is None else x.shape[axis]) if valid else 1
     if d.chance(0.4):
-        index = d.array("i", d.shape(0, 2), low=-9, high=9, dtype=np.int32)
+        index = d.array("iu", d.shape(0, 2), low=-9, high=9)
         return call(x, index, axis=axis, mode=d.one("clip", "wrap"))
     return call(x, positions(d, n, d.shape(0, 2)), axis=axis)
 
@@ -381,7 +381,7 @@ def put_along(d):
     axis = d.axis(x.ndim)
     place = axis if -x.ndim <= axis < x.ndim else 0
     # Each place once: which of several values wins is open.
-    index = np.argsort(d.rng.random(x.shape), place).astype(np.int32)
+    index = np.argsort(d.rng.random(x.shape), place).astype(d.dtype("iu"))
     index = np.take(index, range(d.integer(1, x.shape[place])), place)
     return call(x, index, d.array(shape=index.shape, dtype=x.dtype), axis, inplace=False)
 
@@ -389,8 +389,9 @@ def put_along(d):
 @recipe("put", oracle=in_place(np.put))
 def put(d):
     x = d.array(shape=d.shape(1, empty=False))
-    index = d.rng.permutation(x.size)[: d.integer(1, x.size)].astype(np.int32)
-    index = np.where(d.rng.random(index.shape) < 0.3, index - np.int32(x.size), index)
+    index = d.rng.permutation(x.size)[: d.integer(1, x.size)]
+    index = np.where(d.rng.random(index.shape) < 0.3, index - x.size, index)
+    index = index.astype(d.one(np.int16, np.int32))
     values = d.array(shape=(d.integer(1, 4),), dtype=x.dtype)
     return call(x, index, values, mode=d.one("clip", "wrap", None) or "wrap", inplace=False)
 
@@ -442,7 +443,7 @@ def deleted(d):
     some = [d.integer(-n, n - 1) for _ in range(d.integer(0, 3))]
     index = d.one(
         d.integer(-n, n - 1),
-        np.array(some, np.int32),
+        np.array(some, d.dtype("i")),
         slice(d.integer(-n, n), d.integer(-n, n), d.one(1, 2, -1, None)),
         d.array("b", (n,)),
     )
@@ -498,7 +499,7 @@ def differences(d):
 
 @recipe("ediff1d")
 def differences_of_flat(d):
-    x = d.array("iuf", d.shape(0, 3))
+    x = d.array("b" if d.spoil() else "iuf", d.shape(0, 3))
     ends = {name: d.array("i", d.shape(0, 1), dtype=x.dtype) for name in ("to_end", "to_begin")}
     return call(x, **{name: end for name, end in ends.items() if d.chance(0.4)})
 
@@ -537,24 +538,33 @@ def unpacked(d):
     return call(x, axis=d.axis(x.ndim, none=True), **kwargs)
 
 
-@recipe(
-    "unravel_index",
-    dtype=lambda args, kwargs, promote: (
-        np.asarray(args[0]).dtype if isinstance(args[0], np.ndarray) else np.int64
-    ),
-)
+def sizes_of_axes(d):
+    return (*d.shape(0, 2, empty=False), d.one(1, 3, 200))
+
+
+def places(args, kwargs, promote):
+    """The dtype of the indices, unless it cannot hold those of some axis."""
+    index, dims = args
+    return index.dtype if max(dims) - 1 <= np.iinfo(index.dtype).max else np.int32
+
+
+@recipe("unravel_index", dtype=places)
 def unravelled(d):
-    dims = d.shape(1, 3, empty=False)
-    return call(d.array("i", d.shape(0, 2), low=0, high=math.prod(dims) - 1, dtype=np.int32), dims)
+    dims = sizes_of_axes(d)
+    return call(d.array("iu", d.shape(0, 2), low=0, high=math.prod(dims) - 1), dims)
 
 
-@recipe("ravel_multi_index", dtype=np.int32)
+def flat_place(args, kwargs, promote):
+    return promote(*(np.zeros(0, x.dtype if x.itemsize >= 4 else np.int32) for x in args[0]))
+
+
+@recipe("ravel_multi_index", dtype=flat_place)
 def ravelled(d):
-    dims = d.shape(1, 3, empty=False)
+    dims = sizes_of_axes(d)
     shape = d.shape(0, 2)
     mode = d.one("clip", "wrap", "raise")
     low, high = (0, 0) if mode == "raise" else (-4, 4)
-    index = tuple(d.array("i", shape, low=low, high=high or n - 1, dtype=np.int32) for n in dims)
+    index = tuple(d.array("iu", shape, low=low, high=high or n - 1) for n in dims)
     return call(index, dims, mode=mode, **d.options(order=lambda: d.one("C", "F")))
 
 
