@@ -45,6 +45,7 @@ def _positions(op: str, obj: Any, n: int, ends: int) -> np.ndarray:
         return np.zeros(0, np.int64)
     if places.dtype not in INTEGER:
         raise ArgumentTypeError("positions are integers", op=op, obj=places)
+    places = places.astype(np.int64)  # n may have no place in their own dtype
     if (places < -n).any() or (places >= n + ends).any():
         raise OutOfRangeError(f"a position is outside of an axis of size {n}", op=op)
     return np.where(places < 0, places + n, places)

@@ -182,10 +182,16 @@ def repeat(
             fix="give total_repeat_length=",
         )
     total = static_int(total_repeat_length, "repeat", "total_repeat_length")
-    counts = ops.broadcast_to(ravel(repeats) if asarray(repeats).ndim else repeats, (n,))
+    counts = _far_counting(asarray(repeats))
+    counts = ops.broadcast_to(ravel(counts) if counts.ndim else counts, (n,))
     ends = cumsum(counts)
     place = searchsorted(ends, np.arange(total, dtype=np.int32), side="right")
     return _taken(a, ufuncs.minimum(place, n - 1), axis)
+
+
+def _far_counting(n: Any) -> Any:
+    # In 8 and 16 bits sizes and sums of counts may have no place, and unsigned ones no negative.
+    return astype(n, dtypes.default_int()) if n.dtype in dtypes.INTEGER else n
 
 
 def _taken(a: Any, positions: Any, axis: int) -> Any:
@@ -237,7 +243,7 @@ def _rolled(a: Any, shift: Any, axis: int) -> Any:
         return a
     if is_traced_or_device(shift):
         # Traced: the block that begins at n - shift of the array twice over.
-        start = ufuncs.remainder(ufuncs.negative(shift), n)
+        start = ufuncs.remainder(ufuncs.negative(_far_counting(shift)), n)
         twice = slices.concatenate_p.bind(a, a, axis=axis)
         return dynamic_slice_in_dim(twice, start, n, axis)
     cut = -static_int(shift, "roll", "shift") % n

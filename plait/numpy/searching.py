@@ -247,9 +247,7 @@ def interp(
         raise ShapeError(
             "xp and fp must be vectors of one size, not empty", op="interp", xp=xp, fp=fp
         )
-    x, xp = promote_dtypes("interp", (x, xp))
-    if xp.dtype not in INEXACT:
-        x, xp = (astype(v, inexact(xp.dtype)) for v in (x, xp))
+    x, xp = (to_inexact("interp", v) for v in promote_dtypes("interp", (x, xp)))
     fp = to_inexact("interp", fp)
     if period is not None:
         period = ufuncs.abs(period)
@@ -444,6 +442,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     """
     out_is_none("choose", out)
     a = value("choose", a)
+    if a.dtype in dtypes.INTEGER and a.dtype.itemsize < 4:
+        a = astype(a, dtypes.int32)  # there may be more choices than fewer bits can count
     choices = list(rows(choices)) if is_traced_or_device(choices) else list(choices)
     n = len(choices)
     if mode == "raise":

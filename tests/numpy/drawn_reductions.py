@@ -443,10 +443,12 @@ def digits(d):
 @recipe("interp", cast="inexact", dtype="inexact")
 def interpolated(d):
     n = d.integer(2, 5)
-    xp = np.cumsum(d.array("f", (n,), low=1, high=3, dtype=np.float32), dtype=np.float32)
+    dtype = d.one(np.float32, np.int32, np.uint8)
+    xp = np.cumsum(d.array("f", (n,), low=1, high=3, dtype=dtype), dtype=dtype)
     options = d.one({}, {"left": 7.0}, {"left": 3.0, "right": 9.0}, {"period": 7.3})
     x = d.array("if", dtype=d.one(np.int32, np.int8, np.uint8, np.float32), low=-2, high=9)
-    return call(x, xp - 3, d.array("f", (n,), dtype=np.float32), **options)
+    fp = d.array("f", (n,), dtype=d.one(np.float32, np.float32, np.int16))
+    return call(x, xp - 3 if dtype != np.uint8 else xp, fp, **options)
 
 
 @recipe("nonzero argwhere flatnonzero", dtype="int")

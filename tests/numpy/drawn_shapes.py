@@ -117,6 +117,8 @@ def turned(d):
 @recipe("roll")
 def rolled(d):
     x = d.array()
+    if d.chance(0.2):
+        return call(d.array(shape=(200,)), d.array("iu", (), low=-9, high=127))
     axis = d.axes(x.ndim)
     if d.spoil() and x.ndim > 1:
         return call(x, (1, 2, 3), (0, 1))
@@ -175,6 +177,8 @@ def tiled(d):
 
 @recipe("repeat")
 def repeated(d):
+    if d.chance(0.2):
+        return call(d.array(shape=(3,)), d.array("iu", (3,), low=60, high=120))
     x = d.array(shape=d.shape(1))
     axis = d.axis(x.ndim, none=True)
     valid = axis is None or -x.ndim <= axis < x.ndim
@@ -413,8 +417,17 @@ def filled_diagonal(d):
     return call(x, values, inplace=False)
 
 
-@recipe("insert")
+def inserted_at(x, index, values, axis=None):
+    """NumPy's insert fails where the size of the array has no place in the dtype of the index."""
+    index = index.astype(np.int64) if isinstance(index, np.ndarray) else index
+    return np.insert(x, index, values, axis)
+
+
+@recipe("insert", oracle=inserted_at)
 def inserted(d):
+    if d.chance(0.2):
+        place = d.array("iu", d.one((), (1,), (3,)), low=0, high=127)
+        return call(d.array(shape=(d.integer(130, 300),)), place, 1)
     x = d.array(shape=d.shape(1, 3))
     axis = d.axis(x.ndim, none=True)
     valid = axis is None or -x.ndim <= axis < x.ndim

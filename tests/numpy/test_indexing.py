@@ -274,3 +274,15 @@ def test_random_indices():
         want = X.copy()
         np.add.at(want, key, 1)
         assert_same(jnp.asarray(X).at[on_device(key)].add(1), want)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.int16])
+def test_traced_counts_and_shifts_of_few_bits(dtype):
+    """Where the size of the array, or the sum of the counts, has no place in their dtype."""
+    counts, x = np.full(3, 100, dtype), np.arange(300, dtype=np.int32)
+    repeat = plait.jit(lambda n: jnp.repeat(x[:3], n, total_repeat_length=300))
+    assert_same(repeat(counts), np.repeat(x[:3], 100))
+    shift = -100 if np.iinfo(dtype).min else 100
+    assert_same(plait.jit(lambda s: jnp.roll(x, s))(dtype(shift)), np.roll(x, shift))
+    choose = plait.jit(lambda i: jnp.choose(i, list(x), mode="wrap"))
+    assert_same(choose(dtype([5, 120])), np.int32([5, 120]))
