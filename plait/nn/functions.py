@@ -440,7 +440,8 @@ def logsumexp(
     Array(1000.69, dtype=float32)
     """
     op = "logsumexp"
-    a = floats(op, "a", a)
+    # Beside weights, it is together with them that integers become floats.
+    a = floats(op, "a", a) if b is None else array(op, "a", a)
     given = {"b": b, "where": where}
     extra = {name: array(op, name, x) for name, x in given.items() if x is not None}
     axes = axes_in(axis, type_of(a).ndim, op)

@@ -173,7 +173,8 @@ def _boxcox(m: Any, base: Any, logarithm: Any, power: Any) -> Any:
     u = safe * logarithm
     near = abs(u) < 1.0
     grown = m.where(near, m.expm1(m.where(near, u, 0.0)), m.power(base, safe) - 1.0)
-    return m.where(zero, logarithm, grown / safe)
+    # Where there is no logarithm there is no power either, though whole powers would be known.
+    return m.where(zero | (logarithm != logarithm), logarithm, grown / safe)
 
 
 # (u exp(u) - exp(u) + 1) / u² in u.

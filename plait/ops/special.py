@@ -95,8 +95,9 @@ erf_inv = unary(
 
 
 def _lgamma(x: float) -> float:
-    pole = x <= 0 and x == math.floor(x)
-    return math.inf if math.isinf(x) or pole else math.lgamma(x)
+    if math.isinf(x) or (x <= 0 and x == math.floor(x)):
+        return math.inf
+    return math.lgamma(x)
 
 
 lgamma = unary(

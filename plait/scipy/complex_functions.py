@@ -89,6 +89,8 @@ def wofz(z: Any) -> Any:
     """
     (z,) = promote("wofz", (z,), INEXACT_KIND)
     if type_of(z).dtype not in dtypes.COMPLEX:
+        if type_of(z).dtype.itemsize < 4:  # there are no complex numbers of half precision
+            z = astype(value("wofz", z), dtypes.float32)
         return complex_of_parts(jnp.exp(-z * z), 2 / math.sqrt(math.pi) * dawson(z))
     # w(z) = 2 exp(-z²) - w(-z).
     below = z.imag < 0
@@ -141,7 +143,8 @@ def sph_harm_y(
         raise DtypeError("angles are real", op=op, theta=theta, phi=phi)
     n, m, theta, phi = broadcast_together(op, n, m, theta, phi)
     degree, order = astype(jnp.minimum(n, top), dtype), astype(jnp.abs(m), dtype)
-    sine, cosine = jnp.sin(theta), jnp.cos(theta)
+    # Legendre functions are those of the cosine: outside of 0 to pi the sine counts as positive.
+    sine, cosine = jnp.abs(jnp.sin(theta)), jnp.cos(theta)
 
     # Normalised Legendre functions of the order, in the direction in which they are stable: up to
     # degree = order along the diagonal, from there by the recurrence in the degree.

@@ -67,7 +67,7 @@ def gammaln(x: Any) -> Any:
 
 
 def loggamma(x: Any) -> Any:
-    """log Γ(x) for x > 0, NaN elsewhere; of complex x without a jump but at the negative axis.
+    """log Γ(x), infinite at 0, NaN for x < 0; of complex x without a jump but at the negative axis.
 
     >>> import plait.scipy.special
     >>> plait.scipy.special.loggamma(-0.5 + 0j).round(3)
@@ -76,7 +76,7 @@ def loggamma(x: Any) -> Any:
     if _is_complex("loggamma", x):
         return complex_functions.log_gamma(x)
     (x,) = promote("loggamma", (x,), INEXACT_KIND)
-    return jnp.where(x > 0, ops.lgamma.bind(x), jnp.nan)
+    return jnp.where(x >= 0, ops.lgamma.bind(x), jnp.nan)
 
 
 def gammasgn(x: Any) -> Any:

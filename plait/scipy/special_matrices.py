@@ -10,7 +10,7 @@ import numpy as np
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.errors import ArgumentError, ShapeError
-from plait.numpy.promotion import promote_dtypes, static_int, to_dtype, value
+from plait.numpy.promotion import promote_dtypes, static_int, to_dtype, to_inexact, value
 
 # --- from vectors
 
@@ -76,7 +76,8 @@ def companion(a: Any) -> Any:
     """The companion matrix of a polynomial with coefficients a, highest power first: its
     eigenvalues are the zeros. Shapes: a [..., n], n >= 2 -> [..., n - 1, n - 1].
     """
-    a = _inexact(_vectors("companion", a, 2))
+    op = "companion"
+    a = value(op, to_inexact(op, _vectors(op, a, 2)))
     n = a.shape[-1] - 1
     first = -a[..., None, 1:] / a[..., None, :1]
     below = jnp.broadcast_to(jnp.eye(n - 1, n, dtype=a.dtype), (*a.shape[:-1], n - 1, n))
@@ -88,7 +89,7 @@ def fiedler_companion(a: Any) -> Any:
     five diagonals, and the zeros as eigenvalues. Shapes: a [n], n >= 2 -> [n - 1, n - 1].
     """
     op = "fiedler_companion"
-    a = _inexact(_vectors(op, a))
+    a = value(op, to_inexact(op, _vectors(op, a)))
     if a.ndim != 1:
         raise ShapeError("takes a vector", op=op, a=a)
     if a.size <= 2:
@@ -165,10 +166,6 @@ def block_diag(*arrs: Any) -> Any:
         rows.append(jnp.pad(x, [(0, 0)] * (x.ndim - 1) + [(at, after)]))
         at += x.shape[-1]
     return jnp.concatenate(rows, -2)
-
-
-def _inexact(x: Any) -> Any:
-    return x if x.dtype in dtypes.INEXACT else x.astype(dtypes.default_float())
 
 
 # --- from a size

@@ -6,7 +6,7 @@ from typing import Any
 
 import plait.numpy as jnp
 from plait.scipy.special import xlog1py, xlogy
-from plait.scipy.stats.formula import Formula, exp_of
+from plait.scipy.stats.formula import Formula, exp_of, probability
 
 
 @Formula
@@ -28,9 +28,7 @@ def _cdf(k: Any, p: Any) -> Any:
 
 @Formula
 def _ppf(q: Any, p: Any) -> Any:
-    return _checked(
-        jnp.where((q >= 0) & (q <= 1), q, jnp.nan), p, jnp.where(q <= 1.0 - p, 0.0, 1.0)
-    )
+    return _checked(probability(q), p, (q > 1.0 - p).astype(q.dtype))
 
 
 _pmf = exp_of(_logpmf)
