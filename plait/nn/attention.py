@@ -201,20 +201,19 @@ def _check_given(op: str, given: dict[str, Any], query: Any, key: Any) -> None:
     whole = (query.shape[0], query.shape[2], query.shape[1], key.shape[1])
     for name, x in given.items():
         type_ = type_of(x)
+        named: dict[str, Any] = {name: type_}
         if name in ("bias", "mask"):
             fits = type_.ndim == 4 and all(
                 n in (1, w) for n, w in zip(type_.shape, whole, strict=True)
             )
             if not fits:
-                raise ShapeError(
-                    f"{name} must broadcast to [B, N, T, S], here {list(whole)}", op=op, given=type_
-                )
+                summary = f"{name} must broadcast to [B, N, T, S], here {list(whole)}"
+                raise ShapeError(summary, op=op, **named)
             if name == "mask" and type_.dtype not in BOOL:
                 raise DtypeError("the mask is bool", op=op, mask=type_)
         elif type_.shape != whole[:1] or type_.dtype not in dtypes.INTEGER:
-            raise ShapeError(
-                f"{name} has an integer for each of the {whole[0]} sequences", op=op, given=type_
-            )
+            summary = f"{name} has an integer for each of the {whole[0]} sequences"
+            raise ShapeError(summary, op=op, **named)
 
 
 __all__ = ["dot_product_attention"]

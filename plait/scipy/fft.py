@@ -24,7 +24,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, ShapeError, several
 from plait.numpy.promotion import astype, axes_in, axis_in, static_int, to_inexact, value
 from plait.ops import axes as ops
 from plait.ops.functions import complex as complex_of_parts
@@ -94,11 +94,12 @@ def _along_all(
     sizes = None if s is None else [static_int(n, op, "s") for n in s]
     if axes is None and sizes is not None:
         if len(sizes) > x.ndim:
-            raise ShapeError("s has more sizes than the array has axes", op=op, x=x, s=sizes)
+            fix = f"at most {several(x.ndim, 'size')}"
+            raise ShapeError("s has more sizes than x has axes", op=op, x=x, s=sizes, fix=fix)
         axes = range(x.ndim - len(sizes), x.ndim)
     axes = axes_in(axes, x.ndim, op)
     if sizes is not None and len(sizes) != len(axes):
-        raise ShapeError("s needs one size for each axis", op=op, x=x, s=sizes, axes=axes)
+        raise ShapeError("s needs one size for each of axes", op=op, x=x, s=sizes, axes=axes)
     for i, axis in enumerate(axes):
         x = _along(op, x, type, None if sizes is None else sizes[i], axis, norm, inverse)
     return x if axes else to_inexact(op, x)

@@ -10,7 +10,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, ShapeError, describe, several
 from plait.numpy.promotion import astype, known, promote_dtypes, to_inexact, value
 
 
@@ -50,8 +50,9 @@ class RegularGridInterpolator:
         lines = tuple(value(op, jnp.asarray(p)) for p in points)
         if len(lines) > self.values.ndim:
             raise ShapeError(
-                f"there are points for {len(lines)} axes, and values has {self.values.ndim}",
+                f"there are points for {several(len(lines), 'axis', 'axes')}, and values has fewer",
                 op=op,
+                points=", ".join(describe(line) for line in lines),
                 values=self.values,
             )
         for k, line in enumerate(lines):
@@ -61,7 +62,12 @@ class RegularGridInterpolator:
         if fill_value is not None:
             fill = value(op, fill_value)
             if fill.dtype in dtypes.COMPLEX and self.values.dtype not in dtypes.COMPLEX:
-                raise DtypeError("a complex fill_value needs complex values", op=op)
+                raise DtypeError(
+                    "a complex fill_value needs complex values",
+                    op=op,
+                    values=self.values,
+                    fill_value=fill_value,
+                )
 
     def __call__(self, xi: Any, method: str | None = None) -> Any:
         """The values at places: an array whose last axis holds the coordinates of each, or a tuple
@@ -107,7 +113,11 @@ class RegularGridInterpolator:
         if isinstance(xi, tuple):
             parts = [value(op, to_inexact(op, value(op, jnp.asarray(x)))) for x in xi]
             if len(parts) != axes:
-                raise ShapeError(f"the grid has {axes} axes, and xi {len(parts)}", op=op)
+                raise ShapeError(
+                    f"xi needs coordinates for {several(axes, 'axis', 'axes')} of the grid",
+                    op=op,
+                    xi=", ".join(describe(part) for part in parts),
+                )
             return list(jnp.broadcast_arrays(*parts))
         x = value(op, to_inexact(op, jnp.asarray(xi)))
         if x.ndim == 1:

@@ -12,7 +12,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, DtypeError, ShapeError, several
 from plait.lax import linalg as lax_linalg
 from plait.numpy import equations, factors
 from plait.numpy.factors import matrices
@@ -191,7 +191,8 @@ def solve_triangular(
     """
     op = "solve_triangular"
     if trans not in _TRANS:
-        raise ArgumentError("there is no such trans", op=op, trans=trans, fix='0, 1, 2, "N", "T"')
+        fix = '0, 1, 2, "N", "T" or "C"'
+        raise ArgumentError("there is no such trans", op=op, trans=trans, fix=fix)
     how = _TRANS[trans]
     a, b, vector = _equation(op, a, b)
     x = triangular_solve(
@@ -323,7 +324,12 @@ def qr_multiply(
     m, n = a.shape[-2:]
     k = min(m, n)
     if c.shape[-2 if mode == "left" else -1] != (k if mode == "left" else m):
-        raise ShapeError("c does not fit q", op=op, a=a, c=c)
+        summary = (
+            f"c needs {several(k, 'row')}, as many as q has columns"
+            if mode == "left"
+            else f"c needs {several(m, 'column')}, as many as a has rows"
+        )
+        raise ShapeError(summary, op=op, a=a, c=c, mode=mode)
     batch = jnp.broadcast_shapes(a.shape[:-2], c.shape[:-2])
     a, c = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, c))
     y, *rest = _qr_multiply(a, c, left=mode == "left", pivoting=pivoting, conjugate=conjugate)
@@ -431,14 +437,16 @@ def eigh_tridiagonal(
     if d.ndim != 1 or e.shape != (max(d.shape[0] - 1, 0),):
         raise ShapeError("e has one element less than d", op=op, d=d, e=e)
     if d.dtype in dtypes.COMPLEX:
-        raise ArgumentError("the diagonals are real", op=op, d=d, e=e)
+        raise DtypeError("the diagonals are real", op=op, d=d, e=e)
     if select not in ("a", "i"):
         fix = '"a", or "i" with select_range'
         raise ArgumentError("there is no such select", op=op, select=select, fix=fix)
     w, v = _eigh(jnp.diag(d) + jnp.diag(e, -1), lower=True)
     if select == "i":
         if select_range is None or not 0 <= select_range[0] <= select_range[1] < d.shape[0]:
-            raise ArgumentError("select_range is (first, last)", op=op, select_range=select_range)
+            fix = f"0 <= first <= last <= {d.shape[0] - 1}"
+            summary = "select_range is (first, last), numbers of eigenvalues"
+            raise ArgumentError(summary, op=op, select_range=select_range, fix=fix)
         first, last = int(select_range[0]), int(select_range[1])
         w, v = w[first : last + 1], v[:, first : last + 1]
     return w if eigvals_only else (w, v)
@@ -458,7 +466,8 @@ def svd(
     """
     drivers = {"gesdd": SvdAlgorithm.DEFAULT, "gesvd": SvdAlgorithm.QR}
     if lapack_driver not in drivers:
-        raise ArgumentError('the driver is "gesdd" or "gesvd"', op="svd", driver=lapack_driver)
+        summary = 'lapack_driver is "gesdd" or "gesvd"'
+        raise ArgumentError(summary, op="svd", lapack_driver=lapack_driver)
     choices = {"full_matrices": bool(full_matrices), "compute_uv": bool(compute_uv)}
     return _svd(matrices("svd", a), algorithm=drivers[lapack_driver], **choices)
 

@@ -159,7 +159,9 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
     another blocksize than 1.
     """
     if blocksize > 1:
-        raise ArgumentError("there are no blocks", op="sqrtm", blocksize=blocksize)
+        raise ArgumentError(
+            "there are no blocks", op="sqrtm", blocksize=blocksize, fix="blocksize=1"
+        )
     return _sqrtm(_one_matrix("sqrtm", A))
 
 
@@ -286,7 +288,9 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
     """
     op = "solve_sylvester"
     if method not in ("schur", "eigen"):
-        raise ArgumentError("there is no such method", op=op, method=method, fix='"schur"')
+        raise ArgumentError(
+            "there is no such method", op=op, method=method, fix='"schur" or "eigen"'
+        )
     a, b, c = promote_dtypes(op, (A, B, C))
     a, b = matrices(op, a, square=True), matrices(op, b, 1, square=True)
     c = value(op, c, 2).astype(a.dtype)

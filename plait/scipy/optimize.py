@@ -58,7 +58,7 @@ def minimize(
     """
     op = "optimize.minimize"
     if not isinstance(args, tuple):
-        raise ArgumentTypeError("args is a tuple", op=op, args=args)
+        raise ArgumentTypeError("args is a tuple", op=op, args=args, fix="args=(first, ...)")
     if str(method).lower() != "bfgs":
         raise ArgumentError("there is no such method", op=op, method=method, fix='"BFGS"')
     given = {"gtol": 1e-5 if tol is None else tol, "norm": np.inf, "maxiter": None}

@@ -41,9 +41,11 @@ def window_weights(op: str, window: Any, n: int) -> np.ndarray:
     if not isinstance(name, str):
         name, parameters = "kaiser", [name]
     name = _OTHER_NAMES.get(name, name)
-    if name in _COSINES:
+    if name in _COSINES and not parameters:
         name, parameters = "general_cosine", [_COSINES[name]]
     make = _FORMULAS.get(name)
+    if make is None and name in _COSINES:
+        raise ArgumentError("this window has no parameters", op=op, window=window, fix=repr(name))
     if make is None:
         known = ", ".join(sorted({*_COSINES, *_FORMULAS}))
         raise ArgumentError("there is no such window", op=op, window=window, fix=f"one of {known}")

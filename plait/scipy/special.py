@@ -225,9 +225,13 @@ def log_ndtr(x: Any, series_order: int = 3) -> Any:
     Raises: DtypeError unless x holds floats; ArgumentTypeError; ArgumentError.
     """
     if not isinstance(series_order, int):
-        raise ArgumentTypeError("series_order must be an int", op="log_ndtr", given=series_order)
+        raise ArgumentTypeError(
+            "series_order must be an int", op="log_ndtr", series_order=series_order
+        )
     if not 0 <= series_order <= 30:
-        raise ArgumentError("series_order is from 0 to 30", op="log_ndtr", given=series_order)
+        raise ArgumentError(
+            "series_order is from 0 to 30", op="log_ndtr", series_order=series_order
+        )
     return normal.log_ndtr.bind(_float("log_ndtr", x))
 
 

@@ -9,16 +9,18 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, ShapeError, several
 from plait.numpy.promotion import promote_dtypes, static_int, to_dtype, to_inexact, value
 
 # --- from vectors
 
 
-def _vectors(op: str, x: Any, least: int = 0) -> Any:
+def _vectors(op: str, name: str, x: Any, least: int = 0) -> Any:
     x = value(op, x)
     if x.ndim < 1 or x.shape[-1] < least:
-        raise ShapeError(f"needs vectors of {max(least, 1)} elements or more", op=op, x=x)
+        count = f" of {several(least, 'element')} or more" if least else ""
+        given: dict[str, Any] = {name: x}
+        raise ShapeError(f"{name} holds vectors{count}", op=op, **given)
     return x
 
 
@@ -67,7 +69,7 @@ def circulant(c: Any) -> Any:
     """The square matrices with first column c whose columns are that column, turned further and
     further: c [..., n] -> [..., n, n].
     """
-    c = _vectors("circulant", c)
+    c = _vectors("circulant", "c", c)
     n = c.shape[-1]
     return c[..., (np.arange(n)[:, None] - np.arange(n)[None, :]) % max(n, 1)]
 
@@ -77,7 +79,7 @@ def companion(a: Any) -> Any:
     eigenvalues are the zeros. Shapes: a [..., n], n >= 2 -> [..., n - 1, n - 1].
     """
     op = "companion"
-    a = value(op, to_inexact(op, _vectors(op, a, 2)))
+    a = value(op, to_inexact(op, _vectors(op, "a", a, 2)))
     n = a.shape[-1] - 1
     first = -a[..., None, 1:] / a[..., None, :1]
     below = jnp.broadcast_to(jnp.eye(n - 1, n, dtype=a.dtype), (*a.shape[:-1], n - 1, n))
@@ -89,9 +91,9 @@ def fiedler_companion(a: Any) -> Any:
     five diagonals, and the zeros as eigenvalues. Shapes: a [n], n >= 2 -> [n - 1, n - 1].
     """
     op = "fiedler_companion"
-    a = value(op, to_inexact(op, _vectors(op, a)))
+    a = value(op, to_inexact(op, _vectors(op, "a", a)))
     if a.ndim != 1:
-        raise ShapeError("takes a vector", op=op, a=a)
+        raise ShapeError("takes one vector", op=op, a=a, fix="use vmap for many")
     if a.size <= 2:
         return -(a[1:] / a[:1])[None, :] if a.size == 2 else jnp.zeros(0, a.dtype)
     a = a / a[0]
@@ -107,7 +109,7 @@ def fiedler_companion(a: Any) -> Any:
 
 def fiedler(a: Any) -> Any:
     """The symmetric matrices |a[i] - a[j]|: a [..., n] -> [..., n, n]."""
-    a = _vectors("fiedler", a)
+    a = _vectors("fiedler", "a", a)
     return jnp.abs(a[..., :, None] - a[..., None, :])
 
 
@@ -117,7 +119,7 @@ def leslie(f: Any, s: Any) -> Any:
     """
     op = "leslie"
     f, s = promote_dtypes(op, (f, s))
-    f, s = _vectors(op, f, 2), _vectors(op, s, 1)
+    f, s = _vectors(op, "f", f, 2), _vectors(op, "s", s, 1)
     n = f.shape[-1]
     if s.shape[-1] != n - 1:
         raise ShapeError("s has one element less than f", op=op, f=f, s=s)
@@ -133,7 +135,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     |m - n| + 1 ("valid"). Raises: ShapeError, ArgumentError.
     """
     op = "convolution_matrix"
-    a = _vectors(op, a, 1)
+    a = _vectors(op, "a", a, 1)
     n = static_int(n, op, "n")
     if n < 1:
         raise ArgumentError("n is at least 1", op=op, n=n)

@@ -452,7 +452,13 @@ def istft(
     z = astype(z, dtypes.complex_of(dtypes.real_of(z.dtype)))
     time, frequency = axis_in(time_axis, z.ndim, op), axis_in(freq_axis, z.ndim, op)
     if time == frequency:
-        raise ArgumentError("frequencies and times need axes of their own", op=op, axis=time)
+        raise ArgumentError(
+            "frequencies and times need axes of their own",
+            op=op,
+            Zxx=z,
+            time_axis=time_axis,
+            freq_axis=freq_axis,
+        )
     outer = [k for k in range(z.ndim) if k not in (time, frequency)]
     z = ops.permute(z, [*outer, time, frequency])
     whole = 2 * (z.shape[-1] - 1) if input_onesided else z.shape[-1]

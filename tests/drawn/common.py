@@ -16,15 +16,15 @@ import zlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
 import plait as jax
 import plait.numpy as jnp
+from plait.core import dtypes
 from plait.core.context import running
 from tests.numpy.common import Reference
 
-bfloat16 = np.dtype(ml_dtypes.bfloat16)
+bfloat16 = np.dtype(dtypes.bfloat16)
 SHAPES = ((), (), (0,), (1,), (3,), (4,), (2, 3), (3, 1), (2, 0), (1, 1), (2, 1, 3), (3, 2, 2))
 EDGES = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -3.0, 0.5, np.inf, -np.inf, np.nan])
 

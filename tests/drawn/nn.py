@@ -207,20 +207,15 @@ def _attention(d: Draw) -> Case:
             window = local_window_size
             back, ahead = (window, window) if isinstance(window, int) else window
             kept = kept & (to >= at - back) & (to <= at + ahead)
-        # Rows that see nothing weigh all alike, for their logits are one large negative number.
-        logits = np.where(kept, logits, -1e9)
+        logits = np.where(kept, logits, -np.inf)
         y = np.exp(logits - logits.max(-1, keepdims=True))
         y = np.einsum("...nts,...snh->...tnh", y / y.sum(-1, keepdims=True), v)
         return y
 
-    if is_blind(t, s, kwargs):
-        kwargs.pop("mask", None), kwargs.pop("local_window_size", None)
+    if "mask" in kwargs or t > s:
+        # A query might see no key at all: what then comes out is nobody's promise.
+        kwargs.pop("local_window_size", None)
     return Case((q, k, v), kwargs, of=of, loose=64.0, floor=1.0)
-
-
-def is_blind(t: int, s: int, kwargs: dict[str, Any]) -> bool:
-    """Whether a query may see no key: what then comes out is nobody's promise."""
-    return "mask" in kwargs or ("local_window_size" in kwargs and t > s)
 
 
 # --- images

@@ -241,7 +241,7 @@ def _map_coordinates(d: Draw) -> Case:
 
     def of(x, places):
         # These modes go on smoothly from the elements around the array, as JAX's do.
-        name = GRID_MODES.get(mode, mode)
+        name: Any = GRID_MODES.get(mode, mode)
         rows = [p.ravel() for p in places]
         y = scipy.ndimage.map_coordinates(x * 1.0, rows, order=order, mode=name, cval=cval)
         return np.reshape(np.sign(y) * np.floor(abs(y) + 0.5) if whole else y, shape)

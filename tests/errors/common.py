@@ -12,6 +12,7 @@ from tests.errors import (
     cases_derivatives,
     cases_jit,
     cases_maps,
+    cases_nn,
     cases_ops,
     cases_places,
     cases_public,
@@ -30,6 +31,7 @@ MODULES = (
     cases_ops,
     cases_public,
     cases_scipy,
+    cases_nn,
 )
 CASES: dict[str, Any] = {}
 for _module in MODULES:

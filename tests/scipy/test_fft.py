@@ -81,7 +81,7 @@ def test_errors():
         fft.dct(x, n=0)
     with raises(ArgumentError, "at least two points"):
         fft.dct(x[:, :1], 1)
-    with raises(ShapeError, "one size for each axis"):
+    with raises(ShapeError, "one size for each of axes"):
         fft.dctn(x, s=(2,), axes=(0, 1))
     with raises(ShapeError, "more sizes than"):
         fft.idctn(x, s=(2, 2, 2))

@@ -123,7 +123,8 @@ def _solved(op, way, A, b, x0, tol, atol, maxiter, M) -> Any:
     b = tree.map(jnp.asarray, b)
     x0 = tree.map(jnp.zeros_like, b) if x0 is None else tree.map(jnp.asarray, x0)
     if tree.structure(x0) != tree.structure(b):
-        raise ArgumentTypeError("x0 and b have different structures", op=op)
+        summary = "x0 and b are trees of different structures"
+        raise ArgumentTypeError(summary, op=op, x0=tree.structure(x0), b=tree.structure(b))
     for x, y in zip(tree.leaves(x0), tree.leaves(b), strict=True):
         if x.shape != y.shape:
             raise ShapeError("x0 and b have different shapes", op=op, x0=x, b=y)
@@ -132,7 +133,8 @@ def _solved(op, way, A, b, x0, tol, atol, maxiter, M) -> Any:
     dtype = jnp.result_type(start, ravel_pytree(product(x0))[0], ravel_pytree(b)[0])
     dtype = dtype if dtype in dtypes.INEXACT else dtypes.default_float()
     if dtype.itemsize == 2:
-        raise DtypeError("iterates in float32 or wider", op=op, b=ravel_pytree(b)[0])
+        fix = "convert A and b with astype(jnp.float32)"
+        raise DtypeError("iterates in float32 or wider", op=op, b=ravel_pytree(b)[0], fix=fix)
     limit = 10 * start.size if maxiter is None else static_int(maxiter, op, "maxiter")
 
     def on_vectors(f: Product) -> Product:

@@ -226,7 +226,12 @@ class Rotation:
         q = jnp.atleast_2d(self.quat)
         w = jnp.ones(q.shape[:-1], q.dtype) if weights is None else jnp.asarray(weights, q.dtype)
         if w.shape != q.shape[:-1]:
-            raise ShapeError("needs a weight for each", op="Rotation.mean", weights=w, quat=q)
+            raise ShapeError(
+                "needs a weight for each rotation",
+                op="Rotation.mean",
+                weights=w,
+                rotations=q.shape[0],
+            )
         sums = jnp.einsum("...n,...ni,...nj->...ij", w, q, q)
         return Rotation(jnp.linalg.eigh(sums)[1][..., -1])
 

@@ -86,14 +86,16 @@ class gaussian_kde:
     ):
         dataset = jnp.atleast_2d(_real(_OP, dataset))
         if dataset.size < 2:
-            raise ArgumentError("dataset must hold several numbers", op=_OP, dataset=dataset.type)
+            raise ArgumentError("dataset must hold two numbers or more", op=_OP, dataset=dataset)
         d, n = dataset.shape
         if weights is None:
             weights = jnp.full(n, 1.0 / n, dataset.dtype)
         else:
             dataset, weights = promote_dtypes(_OP, (dataset, jnp.atleast_1d(_real(_OP, weights))))
             if weights.shape != (n,):
-                raise ShapeError(f"weights has shape ({n},)", op=_OP, weights=weights.type)
+                raise ShapeError(
+                    "weights has a number for each sample", op=_OP, dataset=dataset, weights=weights
+                )
             weights = weights / jnp.sum(weights)
         self._set("dataset", dataset)
         self._set("weights", weights)
@@ -159,21 +161,21 @@ class gaussian_kde:
 
     def evaluate(self, points: Any) -> Any:
         """The density at points [m] or [d, m]. Raises ShapeError."""
-        return self._density("evaluate", points, in_logs=False)
+        return self._density(f"{_OP}.evaluate", points, in_logs=False)
 
     def pdf(self, x: Any) -> Any:
         """The density at points [m] or [d, m]. Raises ShapeError."""
-        return self._density("pdf", x, in_logs=False)
+        return self._density(f"{_OP}.pdf", x, in_logs=False)
 
     __call__ = evaluate
 
     def logpdf(self, x: Any) -> Any:
         """The logarithm of the density, without underflow. Raises ShapeError."""
-        return self._density("logpdf", x, in_logs=True)
+        return self._density(f"{_OP}.logpdf", x, in_logs=True)
 
     def integrate_gaussian(self, mean: Any, cov: Any) -> Any:
         """The integral of the density times that of a normal distribution. Raises ShapeError."""
-        op, d = "integrate_gaussian", self.d
+        op, d = f"{_OP}.integrate_gaussian", self.d
         mean = jnp.atleast_1d(jnp.squeeze(as_array(op, mean)))
         cov = jnp.atleast_2d(as_array(op, cov))
         if mean.shape != (d,) or cov.shape != (d, d):
@@ -183,7 +185,7 @@ class gaussian_kde:
 
     def integrate_box_1d(self, low: Any, high: Any) -> Any:
         """The integral of the density from low to high, numbers. Raises ShapeError."""
-        op = "integrate_box_1d"
+        op = f"{_OP}.integrate_box_1d"
         low, high = as_array(op, low), as_array(op, high)
         if self.d != 1 or low.ndim or high.ndim:
             summary = "needs a density of one dimension, and numbers for limits"
@@ -198,7 +200,9 @@ class gaussian_kde:
         """The integral of the product of two densities. Raises ShapeError."""
         if other.d != self.d:
             summary = "the densities have different numbers of dimensions"
-            raise ShapeError(summary, op="integrate_kde", self=self.d, other=other.d)
+            raise ShapeError(
+                summary, op=f"{_OP}.integrate_kde", dataset=self.dataset, other=other.dataset
+            )
         covariance = self.covariance + other.covariance
         few, many = (self, other) if self.n < other.n else (other, self)
         pairs = [
@@ -217,11 +221,17 @@ class gaussian_kde:
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
         """Boxes of several dimensions have no integral here. Raises NotImplementedError."""
-        raise NotImplementedError("gaussian_kde integrates over intervals: integrate_box_1d")
+        raise NotImplementedError(
+            f"{_OP}.integrate_box: has no integrals over boxes of several dimensions\n"
+            "  fix  integrate_box_1d, for one dimension"
+        )
 
     def set_bandwidth(self, bw_method: Any = None) -> Any:
         """The object does not change. Raises NotImplementedError."""
-        raise NotImplementedError("gaussian_kde does not change: make a new one with bw_method")
+        raise NotImplementedError(
+            f"{_OP}.set_bandwidth: the object does not change\n"
+            f"  fix  make a new one: {_OP}(dataset, bw_method)"
+        )
 
 
 __all__ = ["gaussian_kde"]

@@ -71,7 +71,12 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
     """
     op = "multivariate_normal.logpdf"
     if allow_singular is not None:
-        raise ArgumentError("allow_singular must be None", op=op, allow_singular=allow_singular)
+        raise ArgumentError(
+            "a singular cov has no density here",
+            op=op,
+            allow_singular=allow_singular,
+            fix="leave it out; add a small multiple of the identity to cov",
+        )
     return _log_density(*_operands(op, x, mean, cov), in_logs=True)
 
 
