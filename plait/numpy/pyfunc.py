@@ -14,6 +14,7 @@ from plait.numpy.creation import array, full
 from plait.numpy.functional import vectorize
 from plait.numpy.manipulation import broadcast_to, concatenate, moveaxis
 from plait.numpy.promotion import axes_in, axis_in, to_dtype, value
+from plait.numpy.ufunc_methods import accumulated
 from plait.numpy.updating import At
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import expand_dims, reshape
@@ -125,18 +126,7 @@ class ufunc:
         """
         a = self._prepared("accumulate", a, dtype)
         axis = axis_in(axis, a.ndim, f"{self.__name__}.accumulate")
-        rows = moveaxis(a, axis, 0)
-        whole, step = self._carried(rows)
-        if not rows.shape[0]:
-            return moveaxis(whole, 0, axis)
-
-        def advance(c: Any, v: Any) -> Any:
-            c = step(c, v)
-            return c, c
-
-        _, rest = scan(advance, whole[0], rows[1:])
-
-        return moveaxis(concatenate([whole[:1], rest]), 0, axis)
+        return accumulated(self._mapped, a, axis)
 
     def reduceat(
         self, a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None

@@ -97,7 +97,7 @@ def _reduce(function: Function) -> Function:
             line, k = (ravel(x), 0) if axis is None else (x, axes[0])
             if not line.shape[k]:
                 raise ArgumentError("there are no elements", op=name, x=x)
-            y = moveaxis(_accumulated(function, line, k), k, 0)[-1]
+            y = moveaxis(accumulated(function, line, k), k, 0)[-1]
         if initial is not None:
             y = function(initial, y)
         return expand_dims(y, axes) if keepdims else y
@@ -119,12 +119,12 @@ def _accumulate(function: Function) -> Function:
         axis = axis_in(axis, x.ndim, name)
         if function in _RUNNING:
             return _RUNNING[function](x, axis)
-        return _accumulated(function, x, axis)
+        return accumulated(function, x, axis)
 
     return accumulate
 
 
-def _accumulated(function: Function, x: Any, axis: int) -> Any:
+def accumulated(function: Function, x: Any, axis: int) -> Any:
     """The function applied to the result so far and the next element, one after the other."""
     rows = moveaxis(x, axis, 0)
     if not rows.shape[0]:

@@ -90,6 +90,7 @@ ELSEWHERE = {
     "result_type": "the promotion that the draws rest on: test_promotion.py",
     "einsum_path": "an order of products, which may be another one",
     "vectorize": "makes a function: test_manipulation.py",
+    "frompyfunc ufunc": "make functions: test_pyfunc.py",
     "ndarray": "the class of arrays",
 }
 
