@@ -400,7 +400,7 @@ def log10_32(m: HloMath, x: Term) -> Term:
 
 
 def logaddexp32(m: HloMath, x: Term, y: Term) -> Term:
-    """log(exp(x) + exp(y)), to 0.51 units in the last place; beside 0, where terms cancel, to 2e-11."""
+    """log(exp(x) + exp(y)), to 0.51 units in the last place; where terms cancel, to 2e-11."""
     gap = abs(m.where(x == y, 0.0, x.astype(_F64) - y.astype(_F64)))
     rest = _log64(m, _exp(m, m.where(gap > 105.0, 105.0, gap) * -_LOG2_E) + 1.0)
     z = (m.maximum(x, y).astype(_F64) + rest).astype(_F32)
