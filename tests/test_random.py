@@ -523,7 +523,9 @@ def test_messages():
     )
     assert message(lambda: random.choice(KEY, 3, (4,), replace=False)) == (
         "choice: 4 different draws need as many slices, there are 3\n"
-        "  fix  draw fewer, or replace=True"
+        "  a      3\n"
+        "  shape  (4,)\n"
+        "  fix    draw fewer, or replace=True"
     )
 
 

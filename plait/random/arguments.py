@@ -17,7 +17,14 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.dtypes import FLOAT, INTEGER, KEY_DTYPE
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, PlaitError, ShapeError
+from plait.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    DtypeError,
+    PlaitError,
+    ShapeError,
+    an,
+)
 from plait.numpy.manipulation import rows
 from plait.numpy.promotion import broadcast_shapes, is_base, operand, shape_of, to_dtype
 from plait.ops.bits import random_split_p, random_wrap_p
@@ -142,9 +149,10 @@ def shape_given(op: str, name: str, x: Any) -> tuple[int, ...]:
     try:
         return type_of(operand(op, x)).shape
     except ArgumentTypeError:
-        raise ArgumentTypeError(
-            f"{name} must be an array or a number, not {type(x).__name__}", op=op
-        ) from None
+        kind = "None" if x is None else an(type(x).__name__)
+        fix = f"jnp.asarray({name})" if isinstance(x, list | tuple) else None
+        summary = f"{name} must be an array or a number, not {kind}"
+        raise ArgumentTypeError(summary, op=op, fix=fix) from None
 
 
 # --- dtypes

@@ -259,6 +259,8 @@ def choice(
         raise ArgumentError(
             f"{draws} different draws need as many slices, there are {n}",
             op=op,
+            a=n if whole else type_,
+            shape=shape,
             fix="draw fewer, or replace=True",
         )
     if p is None and replace:

@@ -16,6 +16,7 @@ from plait.errors import (
     IntegerOverflowError,
     PlaitError,
     ShapeError,
+    an,
 )
 from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import staging, to_dtype
@@ -55,7 +56,8 @@ def _check_seed(op: str, seed: Any) -> ArrayType:
     try:
         type_ = type_of(seed)
     except PlaitError:
-        raise ArgumentTypeError("a seed is an integer", op=op, seed=seed) from None
+        summary = f"a seed is an integer, not {an(type(seed).__name__)}"
+        raise ArgumentTypeError(summary, op=op, seed=seed) from None
     if type_.dtype == KEY_DTYPE:
         raise ArgumentTypeError("this is a key already, not a seed", op=op, seed=type_)
     if type_.shape:
@@ -241,7 +243,8 @@ def _as_uint32(data: Any) -> Any:
     try:
         type_ = type_of(data)
     except PlaitError:
-        raise ArgumentTypeError("the data are an integer", op="fold_in", data=data) from None
+        summary = f"the data are an integer, not {an(type(data).__name__)}"
+        raise ArgumentTypeError(summary, op="fold_in", data=data) from None
     if type_.shape:
         raise ShapeError(
             "folds in one integer, not an array of them",
@@ -278,7 +281,8 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     key = check_key("bits", key)
     dtype = dtypes.default_uint() if dtype is None else to_dtype(dtype)
     if dtype not in UINT or dtypes.iinfo(dtype).bits < 8:
-        raise ArgumentError(f"dtype must be an unsigned integer dtype, not {dtype.name}", op="bits")
+        summary = f"dtype must be an unsigned integer dtype, not {dtype.name}"
+        raise ArgumentError(summary, op="bits", fix="dtype=uint32")
     return _bits(key, shape=known_shape("bits", shape), bit_width=8 * dtype.itemsize)
 
 

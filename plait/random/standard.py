@@ -130,7 +130,9 @@ def normal(key: Any, shape: Any = (), dtype: Any = None) -> Any:
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
     if dtype not in FLOAT | COMPLEX:
         raise ArgumentError(
-            f"dtype must be a float or complex dtype, not {dtype.name}", op="normal"
+            f"dtype must be a float or complex dtype, not {dtype.name}",
+            op="normal",
+            fix="dtype=float32",
         )
     return _normal(key, shape=known_shape("normal", shape), dtype=dtype)
 
@@ -262,7 +264,8 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
         raise ArgumentError("mode is 'low' or 'high'", op="bernoulli", mode=mode)
     type_ = parameter("bernoulli", "p", p)
     if type_.dtype not in FLOAT:
-        raise DtypeError("the probability p is a float", op="bernoulli", p=type_)
+        fix = "convert it with jnp.asarray(p, float)"
+        raise DtypeError("the probability p is a float", op="bernoulli", p=type_, fix=fix)
     shape = fitting_shape("bernoulli", shape, p=type_.shape)
     return _bernoulli(key, p, shape=shape, mode=mode)
 

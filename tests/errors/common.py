@@ -16,6 +16,7 @@ from tests.errors import (
     cases_ops,
     cases_places,
     cases_public,
+    cases_random,
     cases_scipy,
     cases_tracers,
 )
@@ -32,6 +33,7 @@ MODULES = (
     cases_public,
     cases_scipy,
     cases_nn,
+    cases_random,
 )
 CASES: dict[str, Any] = {}
 for _module in MODULES:

@@ -64,6 +64,7 @@ def test_no_message_shows_what_is_inside(name):
 COVERED = ["plait/transforms/*.py", "plait/core/tree.py", "plait/ops/collective*.py"]
 COVERED += ["plait/runtime/sharding.py", "plait/runtime/transfer.py", "plait/config.py"]
 COVERED += ["plait/scipy/**/*.py", "plait/nn/*.py", "plait/image.py", "plait/numpy/segments.py"]
+COVERED += ["plait/random/*.py"]
 # Sites that no case here can meet: text of the message or of the exception -> why.
 ELSEWHERE = {
     "problem": "what XLA reported, as an error of ours",
@@ -75,6 +76,7 @@ ELSEWHERE = {
     "'lanes'": "a rule that a new collective forgot",
     "'means nothing without the axes it communicates over'": "an op bound by hand",
     "'means nothing without its axis'": "an op bound by hand",
+    "'takes floats'": "an op bound by hand: the functions convert before",
     "'only numbers can be summed'": "an op bound by hand: the functions ask before",
     "'takes numbers or booleans'": "an op bound by hand: the functions ask before",
     "f'no devices are spread over the axis {name!r} here'": "an op bound by hand",
