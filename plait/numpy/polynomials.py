@@ -18,7 +18,6 @@ from plait.numpy.matrices import vander
 from plait.numpy.promotion import (
     astype,
     constant,
-    inexact,
     known,
     promote_dtypes,
     static_int,
@@ -128,7 +127,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
         raise ArgumentError("needs m >= 0", op="polyint", m=m)
     p, constants = promote_dtypes("polyint", (p, 0 if k is None else k))
     if p.dtype not in INEXACT:
-        p, constants = (astype(x, inexact(p.dtype)) for x in (p, constants))
+        p, constants = (to_inexact("polyint", x) for x in (p, constants))
     constants = atleast_1d(constants)
     if constants.shape == (1,):
         constants = ops.broadcast_to(constants, (m,))
@@ -147,9 +146,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
     >>> jnp.polydiv(jnp.array([1, 0, 1]), jnp.array([1, -1]))
     (Array([1., 1.], dtype=float32), Array([0., 0., 2.], dtype=float32))
     """
-    u, v = promote_dtypes("polydiv", (u, v))
-    if u.dtype not in INEXACT:
-        u, v = (astype(x, inexact(u.dtype)) for x in (u, v))
+    u, v = (to_inexact("polydiv", x) for x in promote_dtypes("polydiv", (u, v)))
     u, v = atleast_1d(u), atleast_1d(v)
     n, m = u.shape[0], v.shape[0]
     quotient = []

@@ -168,7 +168,11 @@ def polynomial_derivatives(d):
 @recipe("polyint", cast="inexact", dtype="inexact")
 def polynomial_integrals(d):
     m = -1 if d.spoil() else d.integer(0, 3)
-    return call(coefficients(d), m, *d.one([], [np.arange(m, dtype=np.float32)] if m > 0 else []))
+    return call(
+        coefficients(d),
+        m,
+        *d.one([], [np.arange(m, dtype=d.one(np.int32, np.float32))] if m > 0 else []),
+    )
 
 
 def padded_rest(u, v):
@@ -179,8 +183,8 @@ def padded_rest(u, v):
 # JAX's keep the zeros that NumPy trims.
 @recipe("polydiv", cast="inexact", dtype="inexact", slack=100, oracle=padded_rest)
 def polynomial_quotients(d):
-    v = d.array("f", (d.integer(1, 3),), low=1, dtype=np.float32)
-    return call(d.array("f", (d.integer(3, 5),), low=1, dtype=np.float32), v)
+    v = d.array("iuf", (d.integer(1, 3),), low=1)
+    return call(d.array("iuf", (d.integer(3, 5),), low=1), v)
 
 
 @recipe("poly", cast="inexact", dtype="inexact", slack=10)
@@ -203,14 +207,14 @@ def sorted_roots(got, args, kwargs):
 def zeros_of_polynomials(d):
     n = d.integer(1, 4)
     zeros = np.sort(d.rng.permutation(9)[:n]) - 4.0
-    return call(np.poly(zeros).astype(d.one(np.float32, np.complex64)))
+    return call(np.poly(zeros).astype(d.one(np.float32, np.complex64, np.int32)))
 
 
 @recipe("polyfit", cast="inexact", dtype="inexact", slack=300)
 def fits(d):
     n = d.integer(4, 7)
-    x = np.arange(n, dtype=np.float32) / 2
-    y = d.array("f", d.one((n,), (n, 2)), dtype=np.float32)
+    x = np.arange(n).astype(d.one(np.float32, np.int8, np.uint8, np.float64)) * 2
+    y = d.array("ifc", d.one((n,), (n, 2)))
     degree = -1 if d.spoil() else d.integer(0, 2)
     return call(x, y, degree, **d.options(w=lambda: 1 + x))
 
@@ -391,12 +395,13 @@ def pseudo_inverses(d):
     cast="inexact",
     slack=300,
     compare=lambda got, args, kwargs: [got[0], got[3], got[2]],
-    dtype=lambda args, kwargs, promote: [np.float32, np.float32, "int"],
+    dtype=lambda args, kwargs, promote: ["inexact", "real", "int"],
 )
 def least_squares(d):
     n, m = d.integer(1, 5), d.integer(1, 4)
-    a = d.array("f", (n, m), dtype=np.float32) + 5 * np.eye(n, m, dtype=np.float32)
-    return call(a, d.array("f", d.one((n,), (n, 2)), dtype=np.float32))
+    a = d.array("ifc", (n, m))
+    a = a + (12 * np.eye(n, m)).astype(a.dtype)
+    return call(a, d.array("ifc", d.one((n,), (n, 2))))
 
 
 @recipe("linalg.matrix_power", cast="wide", dtype="common", slack=100)
@@ -476,15 +481,15 @@ def chains(d):
 
 @recipe("linalg.tensorinv", cast="inexact", dtype="inexact", slack=100)
 def tensor_inverses(d):
-    x = (d.array("f", (6, 6)) + 12 * np.eye(6)).astype(np.float32)
+    x = (d.array("if", (6, 6)) + 12 * np.eye(6)).astype(d.one(np.float32, np.int8, np.complex64))
     ind, shape = d.one((1, (6, 2, 3)), (2, (2, 3, 6)), (2, (3, 2, 2, 3)))
     return call(x.reshape(shape), 0 if d.spoil() else ind)
 
 
 @recipe("linalg.tensorsolve", cast="inexact", dtype="inexact", slack=100)
 def tensor_solutions(d):
-    a = (d.array("f", (6, 6)) + 12 * np.eye(6)).astype(np.float32)
-    return call(a.reshape(2, 3, 6), d.array("f", (2, 3)))
+    a = (d.array("if", (6, 6)) + 12 * np.eye(6)).astype(d.one(np.float32, np.int8, np.complex64))
+    return call(a.reshape(2, 3, 6), d.array("ifc", (2, 3)))
 
 
 # --- Fourier transforms

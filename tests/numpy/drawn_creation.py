@@ -87,7 +87,7 @@ def by_factors(d):
 
 def evenly_real(d, low, high):
     first, second = d.broadcasting(2)
-    start, stop = (d.array("f", s, low=low, high=high) for s in (first, second))
+    start, stop = (d.array("iuf", s, low=low, high=high) for s in (first, second))
     axis = {"axis": lambda: d.axis(max(start.ndim, stop.ndim) + 1)}
     return (start, stop), d.options(endpoint=lambda: False, **axis)
 

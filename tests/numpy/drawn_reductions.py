@@ -586,6 +586,8 @@ def edges(d):
 def histograms(d):
     x = scattered(d, (d.one(0, 2, 3, 5), *d.shape(0, 2)))
     bins = edges(d)
+    if isinstance(bins, np.ndarray):
+        x = d.array(shape=x.shape, dtype=d.one(np.bool_, np.int8, np.uint8, np.float32))
     kwargs = {"range": (-3.25, 2.9)} if isinstance(bins, int) and d.chance(0.5) else {}
     kwargs |= d.options(weights=lambda: d.array("if", x.shape, dtype=np.float32, low=1))
     return call(x, bins, **kwargs)

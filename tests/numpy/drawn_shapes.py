@@ -526,7 +526,8 @@ def slopes(d):
         axis = d.axis(x.ndim)
         step = d.one((), (2.0,))
         if d.chance(0.5) and -x.ndim <= axis < x.ndim:
-            step = (np.cumsum(d.rng.integers(1, 4, x.shape[axis])).astype(np.float32),)
+            at = np.cumsum(d.rng.integers(1, 4, x.shape[axis]))
+            step = (at.astype(d.one(np.float32, np.int32, np.uint8)),)
         return call(x, *step, axis=axis)
     return call(x, *d.one((), (2.0,), tuple(0.5 + k for k in range(x.ndim))))
 
@@ -583,7 +584,7 @@ def ravelled(d):
 
 @recipe("apply_along_axis", oracle=lambda f, axis, x: np.apply_along_axis(f, axis, x))
 def along(d):
-    x = d.array("f", d.shape(1, empty=False))
+    x = d.array(shape=d.shape(1, empty=False))
     return call(d.one(double, first, square), d.axis(x.ndim), x)
 
 
@@ -601,7 +602,7 @@ def square(v):
 
 @recipe("apply_over_axes")
 def over(d):
-    x = d.array("f", d.shape(1, empty=False))
+    x = d.array("iuf", d.shape(1, empty=False))
     axes = [a for a in d.several(x.ndim) if a < x.ndim]  # NumPy does not look whether there is one
     return call(largest, x, d.one(*axes, 0) if d.chance(0.3) else tuple(axes))
 
