@@ -142,7 +142,7 @@ def test_as_in_numpy(name):
 
 # What decides shapes has to be known in a trace: the functions whose results have as many elements
 # as arrays have elements of some kind; and questions, which are not answered by arrays.
-NOT_TRACED = """argwhere bincount choose compress delete extract flatnonzero intersect1d ix_
+NOT_TRACED = """argwhere bincount choose compress delete extract flatnonzero insert intersect1d ix_
 mask_indices nonzero ravel_multi_index repeat roots setdiff1d setxor1d trim_zeros union1d unique
 unique_all unique_counts unique_inverse unique_values ndim shape size iscomplexobj isrealobj
 iterable broadcast_shapes promote_types can_cast isdtype issubdtype isscalar frombuffer""".split()
