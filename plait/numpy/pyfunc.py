@@ -10,18 +10,17 @@ import numpy as np
 
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, several
-from plait.numpy.creation import array, full
+from plait.numpy.creation import full
 from plait.numpy.functional import vectorize
-from plait.numpy.manipulation import broadcast_to, concatenate, moveaxis
+from plait.numpy.manipulation import broadcast_to, moveaxis
 from plait.numpy.promotion import axes_in, axis_in, to_dtype, value
-from plait.numpy.ufunc_methods import accumulated
+from plait.numpy.ufunc_methods import accumulated, reduced_at
 from plait.numpy.updating import At
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import expand_dims, reshape
 from plait.ops.compare import select
-from plait.regions.loops import fori_loop, scan
+from plait.regions.loops import scan
 from plait.transforms.jit import eval_shape
-from plait.transforms.vmap import vmap
 
 
 class ufunc:
@@ -140,17 +139,7 @@ class ufunc:
         op = f"{self.__name__}.reduceat"
         a = self._prepared("reduceat", a, dtype)
         axis = axis_in(axis, a.ndim, op)
-        starts = array(indices)
-        rows = moveaxis(a, axis, 0)
-        whole, step = self._carried(rows)
-        n = rows.shape[0]
-
-        ends = concatenate([starts[1:], full((1,), n, starts.dtype)])
-
-        def one(start: Any, end: Any) -> Any:
-            return fori_loop(start + 1, end, lambda k, c: step(c, rows[k]), whole[start])
-
-        return moveaxis(vmap(one)(starts, ends), 0, axis)
+        return reduced_at(self._mapped, a, indices, axis)
 
     def outer(self, A: Any, B: Any, /) -> Any:
         """The function of each pair of an element of A and one of B.

@@ -10,13 +10,15 @@ import numpy as np
 from plait.core.dtypes import BOOL, INTEGER
 from plait.errors import ArgumentError, DtypeError
 from plait.numpy import cumulative, elementary, reduction, ufuncs
+from plait.numpy.creation import array, full
 from plait.numpy.manipulation import concatenate, expand_dims, moveaxis, ravel
 from plait.numpy.promotion import astype, axes_in, axis_in, out_is_none, to_dtype, value
 from plait.numpy.updating import At
 from plait.ops import cumulative as ops
 from plait.ops.axes import reshape
 from plait.ops.reduce import reduce_and, reduce_or, reduce_xor
-from plait.regions.loops import scan
+from plait.regions.loops import fori_loop, scan
+from plait.transforms.vmap import vmap
 
 Function = Callable[..., Any]
 
@@ -47,6 +49,18 @@ _ACCUMULATE: dict[Function, Function] = {
 _RUNNING: dict[Function, Function] = {
     ufuncs.maximum: ops.cummax,
     ufuncs.minimum: ops.cummin,
+}
+_IDENTITY: dict[Function, Any] = {
+    ufuncs.add: 0,
+    ufuncs.multiply: 1,
+    ufuncs.bitwise_and: -1,
+    ufuncs.bitwise_or: 0,
+    ufuncs.bitwise_xor: 0,
+    ufuncs.logical_and: True,
+    ufuncs.logical_or: False,
+    ufuncs.logical_xor: False,
+    elementary.logaddexp: -np.inf,
+    elementary.logaddexp2: -np.inf,
 }
 _AT = {
     ufuncs.add: "add",
@@ -140,6 +154,35 @@ def accumulated(function: Function, x: Any, axis: int) -> Any:
     return moveaxis(concatenate([rows[:1], rest]), 0, axis)
 
 
+def _reduceat(function: Function) -> Function:
+    name = f"{function.__name__}.reduceat"
+
+    def reduceat(a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
+        """The function applied between the elements from each index up to the next one."""
+        out_is_none(name, out)
+        x = value(name, a)
+        if dtype is not None:
+            x = astype(x, to_dtype(dtype))
+        return reduced_at(function, x, indices, axis_in(axis, x.ndim, name))
+
+    return reduceat
+
+
+def reduced_at(function: Function, x: Any, indices: Any, axis: int) -> Any:
+    """The function applied from left to right between the elements from each index up to the next
+    one (the last: to the end); the element alone where the next index is not larger.
+    """
+    starts = array(indices)
+    rows = moveaxis(x, axis, 0)
+    rows = astype(rows, function(rows[:1], rows[:1]).dtype)
+    ends = concatenate([starts[1:], full((1,), rows.shape[0], starts.dtype)])
+
+    def one(start: Any, end: Any) -> Any:
+        return fori_loop(start + 1, end, lambda k, so_far: function(so_far, rows[k]), rows[start])
+
+    return moveaxis(vmap(one)(starts, ends), 0, axis)
+
+
 def _outer(function: Function) -> Function:
     name = f"{function.__name__}.outer"
 
@@ -181,11 +224,13 @@ _TWO_OPERANDS = dict.fromkeys(
 
 
 def attach_methods() -> None:
-    """Give the functions of two operands their methods."""
+    """Give the functions of two operands their methods and what is to be known of them."""
     for function in _TWO_OPERANDS:
-        methods: dict[str, Any] = {"outer": _outer(function)}
+        methods: dict[str, Any] = {"nin": 2, "nout": 1, "nargs": 3, "outer": _outer(function)}
+        methods["identity"] = _IDENTITY.get(function)
         if function in _FOLDED:
-            methods |= {"reduce": _reduce(function), "accumulate": _accumulate(function)}
+            methods["reduce"], methods["accumulate"] = _reduce(function), _accumulate(function)
+            methods["reduceat"] = _reduceat(function)
         if function in _AT:
             methods["at"] = _at(_AT[function])
         for name, method in methods.items():

@@ -333,3 +333,19 @@ def test_the_sign_of_zero_is_zero():
     for zero in (0.0, -0.0, complex(0.0, -0.0), complex(-0.0, 0.0)):
         got = np.asarray(jnp.sign(zero))
         assert got == 0 and not np.signbit(got.real) and not np.signbit(got.imag)
+
+
+@pytest.mark.parametrize(
+    "name",
+    """add multiply maximum minimum bitwise_and bitwise_or bitwise_xor logical_and logical_or
+    subtract""".split(),
+)
+def test_reduceat_and_what_is_known_of_ufuncs(name):
+    ours, theirs = getattr(jnp, name), getattr(np, name)
+    x = ints(4, 6, low=0, high=5)
+    for axis in (0, -1):
+        for indices in ([0, 2, 1, 3], [3], [1, 1]):
+            got = ours.reduceat(x, np.array(indices), axis)
+            np.testing.assert_array_equal(got, theirs.reduceat(x, indices, axis))
+    for attribute in ("nin", "nout", "nargs", "identity"):
+        assert getattr(ours, attribute) == getattr(theirs, attribute)
