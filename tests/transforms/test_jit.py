@@ -7,6 +7,9 @@ import contextlib
 import dataclasses
 import functools
 import io
+import subprocess
+import sys
+import textwrap
 import warnings
 from typing import Any
 
@@ -330,9 +333,20 @@ def test_clearing():
     run.clear_cache()
     run(X)
     assert len(calls) == 2
-    jax.clear_caches()
-    run(X), run(X)
-    assert len(calls) == 3
+
+
+def test_clearing_everything():
+    # In a process of its own: here it would throw away what all other tests compiled.
+    code = """
+        import plait as jax
+        calls = []
+        run = jax.jit(lambda x: calls.append(0) or x + 1)
+        run(1.0), run(1.0), jax.clear_caches(), run(1.0), run(1.0)
+        print(len(calls), run(1.0))
+    """
+    command = [sys.executable, "-c", textwrap.dedent(code)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["2", "2.0"]
 
 
 def test_disable_jit():
