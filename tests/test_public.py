@@ -20,7 +20,7 @@ import pytest
 import plait as jax
 import plait.numpy as jnp
 from plait import custom_derivatives, dlpack, dtypes, lax, monitoring, stages, test_util, tree_util
-from plait.core.primitive import registered
+from plait.core.primitive import registered, registry
 from plait.errors import MissingRuleError
 from plait.experimental import layout, mesh_utils, multihost_utils
 from plait.experimental.pjit import pjit
@@ -52,6 +52,13 @@ def test_functions_survive_pickling_and_copying():
             if again != f and not isinstance(f, functools.partial):
                 lost.append(path)
     assert not lost and count > 1000
+
+
+def test_every_op_is_found_under_its_name():
+    importlib.import_module("plait.random.exact")  # where ops have variants
+    for name, op in registry.items():
+        assert op.name == name
+    assert lax.exp.name == "exp" and registered("xla_exp") is not lax.exp
 
 
 def test_ops_that_are_loaded_when_first_used_are_found():

@@ -77,6 +77,12 @@ class Elementwise(Primitive):
         self._transpose = transpose
         self._samples = tuple(samples)
 
+    def variant(self, name: str, **changes: Any) -> Elementwise:
+        """An op like this one under another name, with some attributes changed; not registered."""
+        other = object.__new__(type(self))  # a copy of an op is the op itself
+        other.__dict__.update(self.__dict__, name=name, __name__=name, **changes)
+        return other
+
     def __call__(self, *xs: Any) -> Any:
         if len(xs) != len(self.operands):
             raise ArgumentTypeError(

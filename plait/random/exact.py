@@ -5,7 +5,6 @@ On CPU plait computes some of them by faster or more exact formulas.
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -22,10 +21,7 @@ def _as_xla(op: Elementwise) -> Elementwise:
     """The op with XLA's own lowering on every platform; the op itself where it has no other."""
     if op.cpu is None:
         return op
-    same = copy.copy(op)
-    same.name = same.__name__ = f"xla_{op.name}"
-    same.cpu = None
-    return register(same)
+    return register(op.variant(f"xla_{op.name}", cpu=None))
 
 
 erf = _as_xla(special.erf)
