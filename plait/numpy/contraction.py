@@ -49,14 +49,17 @@ def product(
     )
 
 
-def _mismatch(op: str, a: Any, b: Any, axis_a: int, axis_b: int) -> ShapeError:
+def _mismatch(
+    op: str, a: Any, b: Any, axis_a: int, axis_b: int, names: tuple[str, str] = ("a", "b")
+) -> ShapeError:
+    first, second = names
     n, m = a.shape[axis_a], b.shape[axis_b]
     return ShapeError(
         f"the axes that are summed over must have equal sizes, these have {n} and {m}",
         op=op,
-        a=a,
-        b=b,
-        fix=f"axis {axis_a % a.ndim} of a meets axis {axis_b % b.ndim} of b: transpose one?",
+        **{first: a, second: b},
+        fix=f"axis {axis_a % a.ndim} of {first} meets axis {axis_b % b.ndim} of {second}: "
+        "transpose one?",
     )
 
 
@@ -213,7 +216,7 @@ def vecdot(
     x1 = ops.move_axis(x1, axis_in(axis, x1.ndim, "vecdot"), x1.ndim - 1)
     x2 = ops.move_axis(x2, axis_in(axis, x2.ndim, "vecdot"), x2.ndim - 1)
     if x1.shape[-1] != x2.shape[-1]:
-        raise _mismatch("vecdot", x1, x2, x1.ndim - 1, x2.ndim - 1)
+        raise _mismatch("vecdot", x1, x2, x1.ndim - 1, x2.ndim - 1, ("x1", "x2"))
     left = ops.reshape(ufuncs.conjugate(x1), (*x1.shape[:-1], 1, x1.shape[-1]))
     right = ops.reshape(x2, (*x2.shape, 1))
     y = matmul(left, right, precision=precision, preferred_element_type=preferred_element_type)
@@ -275,10 +278,11 @@ def tensordot(
     else:
         n = int(axes)
         if not 0 <= n <= min(a.ndim, b.ndim):
-            raise ShapeError(f"the operands have no {n} axes to pair", op="tensordot", a=a, b=b)
+            summary = "axes is a number of axes that a and b both have"
+            raise ShapeError(summary, op="tensordot", a=a, b=b, axes=n)
         left, right = tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
     if len(left) != len(right):
-        raise ArgumentError("needs as many axes of a as of b", op="tensordot", axes=axes)
+        raise ArgumentError("needs as many axes of a as of b", op="tensordot", a=a, b=b, axes=axes)
     for i, j in zip(left, right, strict=True):
         if a.shape[i] != b.shape[j]:
             raise _mismatch("tensordot", a, b, i, j)
@@ -444,7 +448,8 @@ def einsum(
         arrays = every[: 2 * pairs : 2]
         key = (*(tuple(s) for s in every[1 : 2 * pairs : 2]), *map(tuple, every[2 * pairs :]))
     if not arrays:
-        raise ArgumentTypeError("needs at least one operand", op="einsum")
+        fix = 'for example einsum("ij,jk->ik", a, b)'
+        raise ArgumentTypeError("needs at least one operand", op="einsum", fix=fix)
     xs = list(promote_dtypes("einsum", arrays))
     optimize = tuple(map(tuple, optimize[1:])) if isinstance(optimize, list) else optimize
     preferred = None if preferred_element_type is None else to_dtype(preferred_element_type)

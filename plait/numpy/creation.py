@@ -229,8 +229,10 @@ def _measure(object: Any, leaves: list[Any]) -> tuple[int, ...]:
 def _from_numbers(object: Any, leaves: list[Any], shape: tuple[int, ...], dtype: Any) -> Any:
     host = np.asarray(object) if leaves else np.zeros(shape, np.float64)
     if host.dtype == np.object_ or host.shape != shape:
-        if any(isinstance(x, int) and not -(2**63) <= x < 2**64 for x in leaves):
-            raise IntegerOverflowError("an integer in the list does not fit in 64 bits", op="array")
+        for x in leaves:
+            if isinstance(x, int) and not -(2**63) <= x < 2**64:
+                summary = "an integer in the list does not fit in 64 bits"
+                raise IntegerOverflowError(summary, op="array", integer=x)
         # ml_dtypes and NumPy types in one list have no common NumPy dtype.
         common: Any = dtypes.promote(*((type_of(x).dtype, False) for x in leaves))[0]
         flat = [np.asarray(x).astype(common).reshape(-1) for x in leaves]
@@ -298,7 +300,8 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     Array([1, 2, 3], dtype=int32)
     """
     if not sep:
-        raise ArgumentError("needs a separator", op="fromstring", fix="frombuffer reads bytes")
+        fix = "frombuffer reads bytes"
+        raise ArgumentError("needs a separator", op="fromstring", sep=repr(sep), fix=fix)
     wide = dtypes.as_dtype(dtype)
     return array(np.fromstring(string, wide, count, sep=sep))
 
@@ -492,11 +495,11 @@ def _static_number(x: Any, op: str, name: str) -> Any:
         raise ConcretizationTypeError(
             f"{name} decides the size of the result and must not be traced",
             op=op,
-            value=x,
+            **{name: x},
             fix="make it a static argument",
         )
     if host.ndim:
-        raise ShapeError(f"{name} must be a scalar", op=op, given=x)
+        raise ShapeError(f"{name} must be a scalar", op=op, **{name: x})
     return host.item()
 
 
@@ -527,7 +530,7 @@ def arange(
         raise ArgumentError("the step must not be 0", op="arange")
     size = max(0, math.ceil((stop - start) / step))
     if chosen in dtypes.BOOL and size > 2:
-        raise DtypeError("booleans count from 0 to 1 only", op="arange", size=size)
+        raise DtypeError("booleans count from 0 to 1 only", op="arange", size=size, dtype="bool")
     simple = start == 0 and step == 1 and chosen in dtypes.NUMBER
     if simple and (chosen.itemsize >= 4 or size < 128):
         return placed(positions((size,), 0, chosen), device)

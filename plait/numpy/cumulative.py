@@ -115,7 +115,7 @@ def _array_api(
         raise ShapeError("needs at least one axis", op=op, x=x)
     if axis is None:
         if x.ndim > 1:
-            raise ShapeError("needs an axis for arrays of several", op=op, x=x)
+            raise ShapeError("axis must be given for an array of several axes", op=op, x=x)
         axis = 0
     axis = axis_in(axis, x.ndim, op)
     y = _running(op, run, x, axis, wide_integer(x.dtype) if dtype is None else dtype, None)

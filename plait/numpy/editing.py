@@ -39,7 +39,7 @@ def _positions(op: str, obj: Any, n: int, ends: int) -> np.ndarray:
     places = np.asarray(obj)
     if places.dtype in BOOL:
         if places.shape != (n,):
-            raise ShapeError(f"a mask needs {n} elements", op=op, mask=places)
+            raise ShapeError(f"a mask needs {n} elements", op=op, obj=places)
         return np.nonzero(places)[0]
     if not places.size:
         return np.zeros(0, np.int64)
@@ -47,7 +47,8 @@ def _positions(op: str, obj: Any, n: int, ends: int) -> np.ndarray:
         raise ArgumentTypeError("positions are integers", op=op, obj=places)
     places = places.astype(np.int64)  # n may have no place in their own dtype
     if (places < -n).any() or (places >= n + ends).any():
-        raise OutOfRangeError(f"a position is outside of an axis of size {n}", op=op)
+        summary = f"a position is outside of an axis of size {n}"
+        raise OutOfRangeError(summary, op=op, obj=places.tolist())
     return np.where(places < 0, places + n, places)
 
 

@@ -327,7 +327,8 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     rows, columns = a.shape[:ind], a.shape[ind:]
     n, m = math.prod(rows), math.prod(columns)
     if n != m:
-        raise ShapeError(f"the first {ind} axes have {n} elements, the others {m}", op=op, a=a)
+        summary = f"the axes of a before ind have {n} elements, the others {m}: needs as many"
+        raise ShapeError(summary, op=op, a=a, ind=ind)
     return ops.reshape(inv(ops.reshape(a, (n, m))), (*columns, *rows))
 
 

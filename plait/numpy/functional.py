@@ -9,7 +9,7 @@ from typing import Any
 
 from plait.core.dtypes import INEXACT
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, several
 from plait.numpy import ufuncs
 from plait.numpy.at_once import at_once
 from plait.numpy.manipulation import concatenate, expand_dims
@@ -64,7 +64,8 @@ def vectorize(
     Array([9., 9.], dtype=float32)
     """
     if not all(isinstance(e, int | str) for e in excluded):
-        raise ArgumentTypeError("excluded holds positions and names", op="vectorize")
+        summary = "excluded holds positions and names"
+        raise ArgumentTypeError(summary, op="vectorize", excluded=excluded)
     cores = None if signature is None else _parse_signature(signature)
 
     @functools.wraps(pyfunc)
@@ -72,10 +73,17 @@ def vectorize(
         mapped_names = [k for k in kwargs if k not in excluded]
         positions = [i for i in range(len(args)) if i not in excluded]
         if any(isinstance(e, int) and e >= len(args) for e in excluded):
-            raise ArgumentError("a position in excluded is no argument", op="vectorize")
+            raise ArgumentError(
+                f"a position in excluded is none of the {several(len(args), 'argument')}",
+                op="vectorize",
+                excluded=excluded,
+            )
         if signature is not None and mapped_names:
             raise ArgumentError(
-                "with a signature, arguments by name must be excluded", op="vectorize"
+                "with a signature, arguments by name must be excluded",
+                op="vectorize",
+                names=mapped_names,
+                fix="give them by position, or their names in excluded",
             )
 
         def of_arrays(*arrays: Any) -> Any:
@@ -99,15 +107,19 @@ def _mapped(function: Callable[..., Any], arrays: list[Any], cores: Any) -> Any:
     inputs = [()] * len(arrays) if cores is None else cores[0]
     if len(inputs) != len(arrays):
         raise ArgumentTypeError(
-            f"the signature has {len(inputs)} arguments, {len(arrays)} were given", op="vectorize"
+            f"the signature has {several(len(inputs), 'argument')}, the call {len(arrays)}",
+            op="vectorize",
+            signature=_text(inputs),
         )
     sizes: dict[str, int] = {}
     for x, names in zip(arrays, inputs, strict=True):
         if x.ndim < len(names):
-            raise ShapeError(f"needs {len(names)} axes, {names}", op="vectorize", x=x)
+            raise ShapeError(f"needs the axes {_text([names])}", op="vectorize", x=x)
         for name, n in zip(names, x.shape[x.ndim - len(names) :], strict=True):
             if sizes.setdefault(name, n) != n:
-                raise ShapeError(f"axis {name} has two sizes", op="vectorize", x=x)
+                raise ShapeError(
+                    f"axis {name} has two sizes, {sizes[name]} and {n}", op="vectorize", x=x
+                )
     outer = [x.shape[: x.ndim - len(names)] for x, names in zip(arrays, inputs, strict=True)]
     whole = broadcast_shapes(*outer) if outer else ()
 
@@ -134,11 +146,17 @@ def _mapped(function: Callable[..., Any], arrays: list[Any], cores: Any) -> Any:
     return vectorised(*squeezed)
 
 
+def _text(cores: Sequence[tuple[str, ...]]) -> str:
+    return ",".join(f"({','.join(names)})" for names in cores)
+
+
 def _check_results(y: Any, outputs: Sequence[tuple[str, ...]], sizes: dict[str, int]) -> None:
     results = y if isinstance(y, tuple) else (y,)
     if len(results) != len(outputs):
         raise ArgumentTypeError(
-            f"the signature has {len(outputs)} results, the function {len(results)}", op="vectorize"
+            f"the signature has {several(len(outputs), 'result')}, the function {len(results)}",
+            op="vectorize",
+            results=_text(outputs),
         )
     sizes = dict(sizes)
     for r, names in zip(results, outputs, strict=True):
@@ -147,7 +165,8 @@ def _check_results(y: Any, outputs: Sequence[tuple[str, ...]], sizes: dict[str, 
             sizes.setdefault(name, n) == n for name, n in zip(names, shape, strict=True)
         )
         if not fits:
-            raise ShapeError(f"a result has not the axes {names}", op="vectorize", result=r)
+            summary = f"a result does not have the axes {_text([names])}"
+            raise ShapeError(summary, op="vectorize", result=r, sizes=sizes)
 
 
 def apply_along_axis(
@@ -190,7 +209,8 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
         if y.ndim == a.ndim - 1:
             y = expand_dims(y, axis)
         if y.ndim != a.ndim:
-            raise ShapeError("the function changes the number of axes", op="apply_over_axes", a=a)
+            summary = "the function changes the number of axes"
+            raise ShapeError(summary, op="apply_over_axes", a=a, result=y)
         a = y
     return a
 
@@ -217,7 +237,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     if not spacings:
         spacings = [1.0] * len(axes)
     if len(spacings) != len(axes):
-        raise ArgumentTypeError("needs one distance, or one for each axis", op="gradient")
+        summary = f"needs one distance, or one for each of {several(len(axes), 'axis', 'axes')}"
+        raise ArgumentTypeError(
+            summary, op="gradient", f=f, varargs=several(len(spacings), "distance")
+        )
     found = []
     for a, h in zip(axes, spacings, strict=True):
         if f.shape[a] < 2:
@@ -239,7 +262,9 @@ def _along(f: Any, h: Any, axis: int) -> Any:
         last = ufuncs.true_divide(ufuncs.subtract(part(-1, None), part(-2, -1)), h)
         return concatenate([first, inside, last], axis)
     if h.shape != (f.shape[axis],):
-        raise ShapeError("needs one coordinate for each point", op="gradient", f=f, x=h)
+        raise ShapeError(
+            f"needs one coordinate for each point of axis {axis}", op="gradient", f=f, varargs=h
+        )
     shape = [1] * f.ndim
     shape[axis] = f.shape[axis] - 1
     steps = ops.reshape(diff(h), shape)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
-from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, ShapeError
+from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, ShapeError, several
 from plait.numpy import reduction, ufuncs
 from plait.numpy.creation import array, linspace
 from plait.numpy.manipulation import ravel, rows
@@ -55,7 +55,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
         host = known(x)
         if host is None:
             raise ConcretizationTypeError(
-                "the largest element decides the size of the result",
+                "the largest element decides the size of the result and must not be traced",
                 op="bincount",
                 x=x,
                 fix="give length=",
@@ -81,7 +81,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     Array([0., 1., 2., 3., 4.], dtype=float32)
     """
     if isinstance(bins, str):
-        raise ArgumentError("rules for bins are not supported", op="histogram", bins=bins)
+        fix = "give how many bins, or their edges"
+        raise ArgumentError("rules for bins are not supported", op="histogram", bins=bins, fix=fix)
     a = value("histogram_bin_edges", a)
     dtype = inexact(a.dtype)
     if is_traced_or_device(bins) or isinstance(bins, list | tuple | np.ndarray):
@@ -176,10 +177,12 @@ def histogramdd(
     if isinstance(bins, int | np.integer):
         bins = [bins] * ndim
     if len(bins) != ndim:
-        raise ShapeError("needs bins for each dimension", op="histogramdd", bins=len(bins))
+        summary = f"needs bins for each of {several(ndim, 'dimension')}"
+        raise ShapeError(summary, op="histogramdd", bins=several(len(bins), "entry", "entries"))
     ranges = [None] * ndim if range is None else list(range)
     if len(ranges) != ndim:
-        raise ShapeError("needs a range for each dimension", op="histogramdd", range=len(ranges))
+        summary = f"needs a range for each of {several(ndim, 'dimension')}"
+        raise ShapeError(summary, op="histogramdd", range=range)
     edges, places = [], []
     for column, b, r in zip(columns, bins, ranges, strict=True):
         x, e = promote_dtypes("histogramdd", (column, histogram_bin_edges(column, b, r)))
@@ -189,7 +192,8 @@ def histogramdd(
     if weights is not None:
         w = value("histogramdd", weights, 3)
         if w.shape != columns[0].shape:
-            raise ShapeError("needs one weight for each point", op="histogramdd", weights=w)
+            summary = f"needs one weight for each of {several(columns[0].size, 'point')}"
+            raise ShapeError(summary, op="histogramdd", weights=w)
     shape = tuple(e.shape[0] - 1 for e in edges)
     zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), shape)
     counts = At(zeros)[tuple(places)].add(w, mode="drop")

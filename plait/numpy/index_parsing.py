@@ -214,7 +214,13 @@ def _range(item: builtins.slice, n: int, op: str) -> Range:
             fix="lax.dynamic_slice(x, starts, sizes) takes traced starts and static sizes",
         ) from None
     except TypeError:
-        raise ArgumentTypeError("the bounds of a slice are ints or None", op=op) from None
+        raise ArgumentTypeError(
+            "the bounds of a slice are ints or None",
+            op=op,
+            start=item.start,
+            stop=item.stop,
+            step=item.step,
+        ) from None
     return Range(start, step, len(range(start, stop, step)))
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.types import type_of
-from plait.errors import ArgumentError, OutOfRangeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
 from plait.numpy.index_parsing import Index, Positions, Range, Static, normalise, parse
 from plait.numpy.promotion import (
     axis_in,
@@ -293,6 +293,7 @@ def _gather(
     if not math.prod(final) or any(shape[k] == 0 for k in axes):
         # Nothing is read: the result is empty, or all of it lies outside.
         return _filled(tuple(final), fill_value, x.dtype)
+    number = fill_number(fill_value, x.dtype) if mode is FILL else None
     y = gather_p.bind(
         x,
         indices,
@@ -301,7 +302,7 @@ def _gather(
         ),
         sizes=sizes,
         mode=PROMISE if inside and mode is not PROMISE else mode,
-        fill_value=fill_number(fill_value, x.dtype) if mode is FILL and not inside else None,
+        fill_value=None if inside else number,
         unique=bool(unique),
         increasing=bool(increasing),
     )
@@ -451,7 +452,7 @@ def along_axis(op: str, arr: Any, indices: Any, axis: int, wrap: bool) -> tuple[
     """(index vectors, gather dimension numbers, window sizes) for positions along one axis."""
     t = type_of(indices)
     if t.dtype not in dtypes.INTEGER:
-        raise ArgumentError("needs integers as indices", op=op, indices=t)
+        raise DtypeError("needs integers as indices", op=op, indices=t)
     if t.ndim != arr.ndim:
         raise ShapeError("needs as many axes of indices as of the array", op=op, arr=arr, indices=t)
     axis = axis_in(axis, arr.ndim, op)

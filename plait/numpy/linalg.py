@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, ShapeError, several
 from plait.numpy import contraction, pieces
 from plait.numpy.contraction import matmul, tensordot, vecdot
 from plait.numpy.equations import (
@@ -47,7 +47,9 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     """The product of several matrices, in the order that needs the fewest multiplications."""
     xs = [value("multi_dot", a, i) for i, a in enumerate(arrays)]
     if len(xs) < 2:
-        raise ArgumentError("needs at least two arrays", op="multi_dot")
+        raise ArgumentError(
+            "needs at least two arrays", op="multi_dot", arrays=several(len(xs), "array")
+        )
     for i, x in enumerate(xs):
         allowed = (1, 2) if i in (0, len(xs) - 1) else (2,)
         if x.ndim not in allowed:

@@ -9,7 +9,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError
 from plait.numpy.at_once import at_once
 from plait.numpy.creation import ones, positions
 from plait.numpy.pieces import diagonal
@@ -32,12 +32,12 @@ def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: 
     rows = static_int(N, "eye", "N")
     columns = rows if M is None else static_int(M, "eye", "M")
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
-    return placed(astype(equal(*_row_column(rows, columns, k)), dtype), device)
+    return placed(astype(equal(*_row_column("eye", rows, columns, k)), dtype), device)
 
 
-def _row_column(rows: int, columns: int, k: Any = 0) -> tuple[Any, Any]:
+def _row_column(op: str, rows: int, columns: int, k: Any = 0) -> tuple[Any, Any]:
     if rows < 0 or columns < 0:
-        raise ShapeError("sizes are at least 0", shape=(rows, columns))
+        raise ShapeError("sizes are at least 0", op=op, shape=(rows, columns))
     row = positions((rows, columns), 0, dtypes.int32)
     column = positions((rows, columns), 1, dtypes.int32)
     if isinstance(k, int):
@@ -66,7 +66,7 @@ def tri(N: int, M: int | None = None, k: int = 0, dtype: Any = None) -> Any:
     rows = static_int(N, "tri", "N")
     columns = rows if M is None else static_int(M, "tri", "M")
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)
-    return astype(greater_equal(*_row_column(rows, columns, k)), dtype)
+    return astype(greater_equal(*_row_column("tri", rows, columns, k)), dtype)
 
 
 @at_once(operands=1)
@@ -107,7 +107,7 @@ def _triangle(op: str, m: Any, k: int) -> tuple[Any, tuple[Any, Any]]:
     m = value(op, m)
     if m.ndim < 2:
         raise ShapeError("needs at least two axes", op=op, m=m)
-    return m, _row_column(m.shape[-2], m.shape[-1], k)
+    return m, _row_column(op, m.shape[-2], m.shape[-1], k)
 
 
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
@@ -169,7 +169,11 @@ def mask_indices(
     """
     mask = known(mask_func(ones((n, n)), k))
     if mask is None:
-        raise ArgumentTypeError("the mask must not be traced", op="mask_indices")
+        raise ConcretizationTypeError(
+            "the mask decides the size of the result and must not be traced",
+            op="mask_indices",
+            mask_func=mask_func,
+        )
     positions = [p.astype(dtypes.default_int()) for p in np.nonzero(mask)]
     if size is not None:
         size = static_int(size, "mask_indices", "size")
@@ -219,7 +223,7 @@ def _on_diagonal(v: Any, k: int) -> Any:
     n = v.shape[0] + abs(k)
     zero = np.zeros((), v.dtype)
     v = pad(v, zero, [(max(0, k), max(0, -k), 0)])
-    row, column = _row_column(n, n, k)
+    row, column = _row_column("diag", n, n, k)
     # Row r of the k-th diagonal stands in column r + k.
     return where(equal(row, column), v, zero)
 

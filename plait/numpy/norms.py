@@ -46,7 +46,9 @@ def _sum_of_squares(x: Any, axes: Any, keepdims: bool) -> Any:
 
 def _vector_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
     if isinstance(ord, str):
-        raise ArgumentError("vectors have no such norm", op="norm", ord=ord)
+        raise ArgumentError(
+            "vectors have no such norm", op="norm", ord=ord, fix="a number, inf or -inf"
+        )
     if isinstance(ord, int | float):
         if ord == 2:
             return sqrt(_sum_of_squares(x, axes, keepdims))
@@ -82,7 +84,8 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         kept_axes = [1 if k in axes else n for k, n in enumerate(x.shape)]
         return ops.reshape(y, kept_axes) if keepdims else y
     else:
-        raise ArgumentError("matrices have no such norm", op="norm", ord=ord)
+        fix = '"fro", "nuc", 1, -1, 2, -2, inf or -inf'
+        raise ArgumentError("matrices have no such norm", op="norm", ord=ord, fix=fix)
     if keepdims:
         return y
     return ops.reshape(y, tuple(n for k, n in enumerate(x.shape) if k not in axes))

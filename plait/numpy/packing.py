@@ -9,7 +9,13 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, INTEGER, UINT
-from plait.errors import ArgumentError, ArgumentTypeError, OutOfRangeError
+from plait.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ConcretizationTypeError,
+    OutOfRangeError,
+    several,
+)
 from plait.numpy import reduction, ufuncs
 from plait.numpy.manipulation import moveaxis, ravel
 from plait.numpy.promotion import astype, axis_in, known, operand, shape_of, static_int, value
@@ -123,7 +129,12 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     sizes = shape_of(dims, "ravel_multi_index")
     parts = [operand("ravel_multi_index", p) for p in multi_index]
     if len(parts) != len(sizes):
-        raise ArgumentError("needs one index for each axis", op="ravel_multi_index", dims=sizes)
+        raise ArgumentError(
+            "needs one index for each axis",
+            op="ravel_multi_index",
+            multi_index=several(len(parts), "index", "indices"),
+            dims=sizes,
+        )
     checked = []
     for p, n in zip(parts, sizes, strict=True):
         p = value("ravel_multi_index", p)
@@ -133,17 +144,22 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
         if mode == "raise":
             host = known(p)
             if host is None:
-                raise ArgumentError(
-                    "mode 'raise' needs known values", op="ravel_multi_index", fix="mode='clip'"
+                raise ConcretizationTypeError(
+                    "mode 'raise' needs known values",
+                    op="ravel_multi_index",
+                    index=p,
+                    fix="mode='clip'",
                 )
             if host.size and (host.min() < 0 or host.max() >= n):
-                raise OutOfRangeError("a position is outside", op="ravel_multi_index", index=p)
+                summary = f"a position is outside of an axis of size {n}"
+                raise OutOfRangeError(summary, op="ravel_multi_index", index=host.tolist())
         elif mode == "clip":
             p = ufuncs.clip(p, 0, n - 1)
         elif mode == "wrap":
             p = ufuncs.remainder(p, n)
         else:
-            raise ArgumentError("mode is 'raise', 'clip' or 'wrap'", op="ravel_multi_index")
+            summary = "mode is 'raise', 'clip' or 'wrap'"
+            raise ArgumentError(summary, op="ravel_multi_index", mode=mode)
         checked.append(p)
     if order not in ("C", "F"):
         raise ArgumentError("order is 'C' or 'F'", op="ravel_multi_index", order=order)

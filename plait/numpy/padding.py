@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from plait.core.dtypes import INTEGER
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, ShapeError, several
 from plait.numpy import reduction, ufuncs
 from plait.numpy.parts import floor, rint
 from plait.numpy.promotion import astype, is_traced_or_device, known, static_int, value
@@ -53,7 +53,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         raise ArgumentError(f"there is no mode {mode!r}", op="pad", fix=f"one of {list(allowed)}")
     unknown = set(kwargs) - set(allowed[mode])
     if unknown:
-        raise ArgumentError(f"mode {mode!r} does not take {sorted(unknown)}", op="pad")
+        fix = f"it takes {', '.join(allowed[mode]) or 'nothing else'}"
+        raise ArgumentError(f"mode {mode!r} does not take {sorted(unknown)}", op="pad", fix=fix)
     if mode == "constant":
         return _constant(array, widths, kwargs.get("constant_values", 0))
     if mode == "empty":
@@ -121,7 +122,9 @@ def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
         if len(pairs) == len(items) and len(pairs) in (1, ndim):
             return pairs * ndim if len(pairs) == 1 else pairs
     raise ShapeError(
-        f"{name} is a number, a pair, or a pair for each of {ndim} axes", op="pad", given=given
+        f"{name} is a number, a pair, or a pair for each of {several(ndim, 'axis', 'axes')}",
+        op="pad",
+        **{name: given},
     )
 
 

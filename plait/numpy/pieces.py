@@ -74,7 +74,7 @@ def _cut(op: str, ary: Any, where: Any, axis: int, exact: bool) -> list[Any]:
         ]
     parts = static_int(where, op, "indices_or_sections")
     if parts < 1:
-        raise ArgumentError("needs at least one part", op=op, parts=parts)
+        raise ArgumentError("needs at least one part", op=op, indices_or_sections=parts)
     size, rest = divmod(n, parts)
     if rest and exact:
         raise ShapeError(

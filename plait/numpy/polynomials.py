@@ -79,7 +79,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """
     a1, a2 = (atleast_1d(x) for x in promote_dtypes("polymul", (a1, a2)))
     if trim_leading_zeros:
-        a1, a2 = _trimmed("polymul", a1), _trimmed("polymul", a2)
+        a1, a2 = _trimmed("polymul", a1, "a1"), _trimmed("polymul", a2, "a2")
     if not a1.size:
         a1 = constant(np.zeros(1, a1.dtype))
     if not a2.size:
@@ -87,10 +87,15 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     return convolve(a1, a2, precision="highest")
 
 
-def _trimmed(op: str, a: Any) -> Any:
+def _trimmed(op: str, a: Any, name: str) -> Any:
     host = known(a)
     if host is None:
-        raise ArgumentError("trimming zeros needs known coefficients", op=op, a=a)
+        raise ConcretizationTypeError(
+            "leading zeros can only be left out of known coefficients",
+            op=op,
+            **{name: a},
+            fix="trim_leading_zeros=False",
+        )
     places = np.nonzero(host)[0]
     return a[places[0] :] if len(places) else a[-1:]
 
@@ -156,7 +161,7 @@ def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, A
         u = u.at[k : k + m].add(ufuncs.negative(ufuncs.multiply(factor, v)))
     if not quotient:
         return constant(np.zeros(1, u.dtype)), u
-    rest = _trimmed("polydiv", u) if trim_leading_zeros else u
+    rest = _trimmed("polydiv", u, "u") if trim_leading_zeros else u
     return concatenate([ops.reshape(q, (1,)) for q in quotient]), rest
 
 

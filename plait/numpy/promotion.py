@@ -454,7 +454,7 @@ def static_int(n: Any, op: str, name: str) -> int:
         error.given.setdefault("needed_as", f"{name} of {op}")
         raise
     except TypeError:
-        raise ArgumentTypeError(f"{name} must be made of ints", op=op, given=n) from None
+        raise ArgumentTypeError(f"{name} must be made of ints", op=op, **{name: n}) from None
 
 
 def out_is_none(op: str, out: Any) -> None:

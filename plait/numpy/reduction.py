@@ -455,7 +455,8 @@ def _ddof(op: str, ddof: Any, correction: Any) -> Any:
     if correction is None:
         return ddof
     if not isinstance(ddof, int) or ddof != 0:
-        raise ArgumentError("ddof and correction are one thing: give one of them", op=op)
+        summary = "ddof and correction are one thing: give one of them"
+        raise ArgumentError(summary, op=op, ddof=ddof, correction=correction)
     return correction
 
 

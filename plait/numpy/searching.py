@@ -11,7 +11,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, INEXACT
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError
+from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError, several
 from plait.numpy import ufuncs
 from plait.numpy.indexing import take, take_along_axis
 from plait.numpy.manipulation import flip, moveaxis, ravel, rows, stack
@@ -107,7 +107,9 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     found = [value("lexsort", k) for k in found]
     shape = found[0].shape
     if any(k.shape != shape for k in found):
-        raise ShapeError("the keys have different shapes", op="lexsort", first=found[0])
+        raise ShapeError(
+            "the keys have different shapes", op="lexsort", keys=[k.shape for k in found]
+        )
     if not shape:
         return constant(np.zeros((), dtypes.default_int()))
     axis = axis_in(axis, len(shape), "lexsort")
@@ -274,9 +276,10 @@ def interp(
         y = ufuncs.where(ufuncs.less(x, xp[0]), fp[0] if left is None else left, y)
     if not isinstance(right, str):
         y = ufuncs.where(ufuncs.greater(x, xp[n - 1]), fp[n - 1] if right is None else right, y)
-    for end in (left, right):
+    for name, end in (("left", left), ("right", right)):
         if isinstance(end, str) and end != "extrapolate":
-            raise ArgumentError("the only word is 'extrapolate'", op="interp", given=end)
+            summary = f"{name} is a number or 'extrapolate'"
+            raise ArgumentError(summary, op="interp", **{name: end})
     return y
 
 
@@ -318,7 +321,7 @@ def _nonzero(op: str, a: Any, size: int | None, fill_value: Any) -> tuple[Any, .
     mask = ravel(a if a.dtype in BOOL else ufuncs.not_equal(a, 0))
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
     if len(fills) != a.ndim:
-        raise ArgumentError("needs one fill value for each axis", op=op, a=a)
+        raise ArgumentError("needs one fill value for each axis", op=op, a=a, fill_value=fills)
     place, count = packed_positions(mask, size)
     there = ufuncs.less(iota_p.bind(shape=(size,), dtype=dtypes.int32, axis=0), count)
     result, stride = [], a.size
@@ -397,7 +400,8 @@ def compress(
         extra = condition[n:]
         a = slice_in_dim(a, 0, n)
         if known(extra) is not None and np.any(known(extra)):
-            raise ShapeError("the condition is longer than the axis", op="compress", a=a)
+            summary = f"the condition is longer than the axis of size {n}"
+            raise ShapeError(summary, op="compress", condition=condition)
         condition = condition[:n]
     elif m < n:
         a = slice_in_dim(a, 0, m)
@@ -426,7 +430,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     Array([ 0, -1, 20, 30, 99, 99], dtype=int32)
     """
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise ArgumentError("needs as many choices as conditions, at least one", op="select")
+        raise ArgumentError(
+            "needs as many choices as conditions, at least one",
+            op="select",
+            condlist=several(len(condlist), "condition"),
+            choicelist=several(len(choicelist), "choice"),
+        )
     choices = promote("select", (*choicelist, default))
     result = choices[-1]
     for condition, choice in zip(condlist[::-1], choices[-2::-1], strict=True):
@@ -453,7 +462,8 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
                 "mode 'raise' needs the values of `a`", op="choose", a=a, fix="mode='clip'"
             )
         if host.size and (host.min() < 0 or host.max() >= n):
-            raise ArgumentError("a number is outside of the choices", op="choose", a=a, choices=n)
+            summary = f"a number is none of the {several(n, 'choice')}"
+            raise ArgumentError(summary, op="choose", a=host.tolist())
     elif mode == "wrap":
         a = ufuncs.remainder(a, n)
     elif mode == "clip":
@@ -483,7 +493,12 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     if len(functions) == len(conditions):
         functions.append(0)
     elif len(functions) != len(conditions) + 1:
-        raise ArgumentError("needs as many functions as conditions, or one more", op="piecewise")
+        raise ArgumentError(
+            "needs as many functions as conditions, or one more",
+            op="piecewise",
+            condlist=several(len(conditions), "condition"),
+            funclist=several(len(functions), "function"),
+        )
     pieces = [f(x, *args, **kw) if callable(f) else f for f in functions]
     result = ops.broadcast_to(astype(value("piecewise", pieces[-1]), x.dtype), x.shape)
     # The last condition that holds counts, as in NumPy.

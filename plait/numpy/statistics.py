@@ -9,7 +9,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import COMPLEX, INEXACT
-from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, ShapeError, several
 from plait.numpy import contraction, reduction, ufuncs
 from plait.numpy.at_once import at_once
 from plait.numpy.indexing import take_along_axis
@@ -381,12 +381,13 @@ def _variables(op: str, m: Any, rowvar: bool) -> Any:
 def _weights(op: str, weights: Any, n: int, name: str, integers: bool) -> Any:
     w = value(op, weights)
     if w.shape != (n,):
-        raise ShapeError(f"{name} has one weight for each observation", op=op, weights=w, n=n)
+        summary = f"needs one weight for each of {several(n, 'observation')}"
+        raise ShapeError(summary, op=op, **{name: w})
     if integers and w.dtype not in dtypes.INTEGER:
-        raise DtypeError(f"{name} are counts, so integers", op=op, weights=w)
+        raise DtypeError(f"{name} are counts, so integers", op=op, **{name: w})
     host = known(w)
     if host is not None and (host < 0).any():
-        raise ArgumentError(f"{name} must not be negative", op=op)
+        raise ArgumentError(f"{name} must not be negative", op=op, **{name: host.tolist()})
     return w
 
 

@@ -435,9 +435,9 @@ def clip(
     low = a_min if min is None else min
     high = a_max if max is None else max
     arr = operand("clip", arr)
-    for bound in (arr, low, high):
-        if bound is not None and type_of(operand("clip", bound)).dtype in COMPLEX:
-            raise DtypeError("complex numbers have no order", op="clip", arr=arr)
+    for name, x in (("arr", arr), ("min", low), ("max", high)):
+        if x is not None and type_of(operand("clip", x)).dtype in COMPLEX:
+            raise DtypeError("complex numbers have no order", op="clip", **{name: x})
     if low is None and high is None:
         return value("clip", arr)
     if low is not None:

@@ -481,7 +481,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     if mask.size != arr.size:
         raise ShapeError("the mask needs as many elements as arr", op="place", arr=arr, mask=mask)
     if not vals.size:
-        raise ArgumentError("there are no values to place", op="place")
+        raise ArgumentError("there are no values to place", op="place", vals=vals)
     flat = ops.reshape(mask, (mask.size,))
     turn = ufuncs.remainder(ufuncs.subtract(cumsum(flat), 1), vals.size)
     chosen = indexing.take(ops.reshape(vals, (vals.size,)), turn, mode="clip")

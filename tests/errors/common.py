@@ -13,6 +13,8 @@ from tests.errors import (
     cases_jit,
     cases_maps,
     cases_nn,
+    cases_numpy,
+    cases_numpy_values,
     cases_ops,
     cases_places,
     cases_public,
@@ -34,6 +36,8 @@ MODULES = (
     cases_scipy,
     cases_nn,
     cases_random,
+    cases_numpy,
+    cases_numpy_values,
 )
 CASES: dict[str, Any] = {}
 for _module in MODULES:
