@@ -11,7 +11,7 @@ from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, NUMBER, RE
 from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.sample import booleans, complex_, integers, positive, real
 from plait.core.types import ArrayType, type_of
-from plait.errors import DtypeError
+from plait.errors import ArgumentError, DtypeError
 from plait.ops.elementwise import binary, unary
 
 neg = unary(
@@ -220,10 +220,9 @@ class ReducePrecision(Primitive):
 
     def type(self, x, *, exponent_bits, mantissa_bits):
         if x.dtype not in FLOAT:
-            raise DtypeError("takes floats", x=x)
+            fix = "convert with lax.convert_element_type(x, jnp.float32)"
+            raise DtypeError("takes floats", x=x, fix=fix)
         if exponent_bits < 1 or mantissa_bits < 0:
-            from plait.errors import ArgumentError
-
             raise ArgumentError(
                 "needs at least 1 exponent bit and 0 mantissa bits",
                 exponent_bits=exponent_bits,
@@ -285,7 +284,8 @@ class IntegerPow(Primitive):
         if x.dtype not in NUMBER:
             raise DtypeError("takes numbers", x=x)
         if y < 0 and x.dtype in INTEGER:
-            raise DtypeError("integers have no negative powers", x=x, y=y)
+            fix = "convert with lax.convert_element_type(x, jnp.float32)"
+            raise DtypeError("integers have no negative powers", x=x, y=y, fix=fix)
         return x
 
     def numpy(self, x, *, y):

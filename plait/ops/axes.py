@@ -54,7 +54,11 @@ def normalise_axes(axes: Any, ndim: int, op: str | None = None) -> tuple[int, ..
         axes = (axes,)
     found = tuple(normalise_axis(a, ndim, op) for a in axes)
     if len(set(found)) != len(found):
-        raise ShapeError("an axis is named twice", op=op, axes=tuple(axes))
+        twice = next(a for k, a in enumerate(found) if a in found[:k])
+        fix = (
+            "name it once" if min(axes) >= 0 else "name it once: negative axes count from the last"
+        )
+        raise ShapeError(f"axis {twice} is named twice", op=op, axes=tuple(axes), fix=fix)
     return found
 
 
@@ -69,7 +73,7 @@ def check_shape(shape: Any, op: str | None = None) -> tuple[int, ...]:
     except TypeError:
         raise ArgumentTypeError("a shape is a sequence of ints", op=op, shape=shape) from None
     if any(n < 0 for n in sizes):
-        raise ShapeError("sizes are at least 0", op=op, shape=sizes)
+        raise ShapeError("the sizes of a shape are at least 0", op=op, shape=sizes)
     return sizes
 
 
@@ -82,9 +86,11 @@ class BroadcastInDim(Linear):
         if len(dims) != x.ndim or any(
             not 0 <= d < len(shape) or x.shape[k] not in (1, shape[d]) for k, d in enumerate(dims)
         ):
-            raise ShapeError("x does not broadcast to this shape", x=x, shape=shape, dims=dims)
+            given = {"x": x, "shape": shape, "broadcast_dimensions": dims}
+            raise ShapeError("x does not broadcast to this shape", **given)
         if any(a >= b for a, b in pairwise(dims)):
-            raise ShapeError("dims must increase", x=x, dims=dims)
+            fix = "transpose x before"
+            raise ShapeError("axes keep their order", x=x, broadcast_dimensions=dims, fix=fix)
         return x.with_shape(shape)
 
     def numpy(self, x, *, shape, dims):
@@ -125,7 +131,7 @@ def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequenc
            [2, 2, 2]], dtype=int32)
     """
     shape, dims = tuple(shape), tuple(broadcast_dimensions)
-    if shape == type_of(x).shape:
+    if shape == type_of(x).shape and dims in ((), tuple(range(len(shape)))):
         return x
     return broadcast_in_dim_p.bind(x, shape=shape, dims=dims)
 
@@ -137,7 +143,9 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
         return x
     skip = len(shape) - len(have)
     if skip < 0:
-        raise ShapeError("x has more dimensions than the shape", x=x, shape=tuple(shape))
+        raise ShapeError(
+            "x has more axes than the shape", op="broadcast_to", x=x, shape=tuple(shape)
+        )
     return broadcast_in_dim(x, shape, range(skip, len(shape)))
 
 

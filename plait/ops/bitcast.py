@@ -44,6 +44,7 @@ class BitcastConvertType(Primitive):
                 f"the last axis must have size {new // old}, to make one {dtype.name} of it",
                 x=x,
                 dtype=dtype.name,
+                fix=f"reshape x to (..., {new // old}) before",
             )
         return ArrayType(x.shape[:-1], dtype)
 

@@ -25,7 +25,14 @@ from plait.core.interpreter import check_alive
 from plait.core.primitive import Primitive, register
 from plait.core.source import function_name, warn
 from plait.core.types import ArrayType, is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, BackendError, DtypeError, ShapeError
+from plait.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    BackendError,
+    DtypeError,
+    ShapeError,
+    several,
+)
 from plait.hlo.builder import ORDER, Value, is_free
 from plait.ops.arithmetic import add, mul
 from plait.ops.axes import broadcast_in_dim
@@ -92,8 +99,9 @@ class HostFunction:
             found = tree.leaves(returned)
             if len(found) != len(results):
                 raise ArgumentError(
-                    f"the callback {function_name(self.function)} returned {len(found)} arrays, "
-                    f"{len(results)} were declared",
+                    f"the callback {function_name(self.function)} returned "
+                    f"{several(len(found), 'array')}, "
+                    f"{several(len(results), 'was', 'were')} declared",
                     op=self.what,
                     declared=", ".join(map(str, results)),
                 )

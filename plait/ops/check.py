@@ -17,7 +17,7 @@ from plait.core.interpreter import Tracer
 from plait.core.primitive import Primitive, register
 from plait.core.source import user_source
 from plait.core.types import is_array, type_of
-from plait.errors import ArgumentError, CheckError, ShapeError
+from plait.errors import ArgumentError, CheckError, DtypeError
 from plait.ops.axes import broadcast_in_dim
 from plait.ops.compare import bitwise_not, bitwise_or
 
@@ -100,7 +100,7 @@ class Check(Primitive):
 
     def type(self, pred, *values, site):
         if pred.dtype != dtypes.bool_:
-            raise ShapeError("the predicate must be a bool", pred=pred)
+            raise DtypeError("the predicate must be a bool", pred=pred)
         return ()
 
     def numpy(self, pred, *values, site):

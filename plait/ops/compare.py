@@ -383,9 +383,11 @@ class SelectN(Primitive):
                 "which must be a scalar or have the cases' shape", which=which, **given
             )
         if which.dtype not in BOOL | INTEGER:
-            raise DtypeError("which must be bool or int", which=which, **given)
+            fix = "compare it with something, or convert it to integers"
+            raise DtypeError("which must be bool or int", which=which, **given, fix=fix)
         if which.dtype in BOOL and len(cases) > 2:
-            raise DtypeError("a bool selects between two cases", which=which, **given)
+            fix = "give the number of the case, an int, for each element"
+            raise DtypeError("a bool selects between two cases", which=which, **given, fix=fix)
         return ArrayType(first.shape, first.dtype, all(c.weak_type for c in cases))
 
     def numpy(self, which, *cases):

@@ -11,7 +11,7 @@ from plait.core import dtypes
 from plait.core.primitive import LinearOperand, Primitive, register, zeros_of
 from plait.core.sample import complex_, integers, real
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, several
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import move_axis, reshape, rev
 from plait.ops.conv_lower import Conv, lower_convolution
@@ -26,7 +26,7 @@ from plait.ops.dot import (
     to_result,
 )
 from plait.ops.slices import ints
-from plait.ops.window_shape import Window, padding_pairs, padtype_to_pads, windows_of
+from plait.ops.window_shape import Window, padding_pairs, windows_of, word_pads
 
 
 class ConvDimensionNumbers(NamedTuple):
@@ -225,13 +225,11 @@ def out_shape(
         "lhs_dilation": lhs_dilation,
         "rhs_dilation": rhs_dilation,
     }
+    check_spatial(None, lhs, rhs, **entries)
     for name, numbers in entries.items():
-        given_here = {**given, name: numbers}
-        if len(numbers) != lhs.ndim - 2:
-            cure = f"{lhs.ndim - 2} entries" if lhs.ndim > 2 else "an empty sequence"
-            raise ShapeError(f"{name} needs an entry for each spatial axis", fix=cure, **given_here)
         if name != "padding" and any(n < 1 for n in numbers):
-            raise ShapeError(f"{name} must be at least 1", **given_here)
+            shown = {**given, name: numbers}
+            raise ShapeError(f"{name} must be at least 1", **shown)
     features, batches = feature_group_count, batch_group_count
     groups: dict[str, Any] = {"feature_group_count": features, "batch_group_count": batches}
     if features < 1 or batches < 1 or (features > 1 and batches > 1):
@@ -399,6 +397,18 @@ def _bind_same(lhs: Any, rhs: Any, **params: Any) -> Any:
 # --- what users call
 
 
+def check_spatial(op: str | None, lhs: ArrayType, rhs: ArrayType, **entries: Sequence[Any]) -> None:
+    """Raise ShapeError unless sequences have an entry for each spatial axis of lhs."""
+    n = lhs.ndim - 2
+    for name, numbers in entries.items():
+        if len(numbers) != n:
+            given: dict[str, Any] = {"lhs": lhs, "rhs": rhs, name: tuple(numbers)}
+            fix = several(n, "entry", "entries") if n else "an empty sequence"
+            raise ShapeError(
+                f"{name} needs an entry for each spatial axis", op=op, fix=fix, **given
+            )
+
+
 def conv_dimension_numbers(
     lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
 ) -> ConvDimensionNumbers:
@@ -508,15 +518,11 @@ def conv_general_dilated(
                 padding=padding,
                 fix="give a pair (low, high) for each spatial axis, or use conv_transpose",
             )
-        entries: dict[str, Any] = {"window_strides": strides, "rhs_dilation": dilation}
-        for name, numbers in entries.items():
-            if len(numbers) != left.ndim - 2:
-                shown: dict[str, Any] = {"lhs": left, "rhs": right, name: numbers}
-                raise ShapeError(f"{name} needs an entry for each spatial axis", op=op, **shown)
+        check_spatial(op, left, right, window_strides=strides, rhs_dilation=dilation)
         sizes = [left.shape[a] for a in spec.lhs_spec[2:]]
         kernel = [right.shape[a] for a in spec.rhs_spec[2:]]
         reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
-        pairs = tuple(padtype_to_pads(sizes, reach, strides, padding))
+        pairs = tuple(word_pads(sizes, reach, strides, padding, op))
     else:
         pairs = padding_pairs(padding, op)
     return conv_general_dilated_p.bind(
@@ -598,5 +604,4 @@ __all__ = [
     "conv_general_dilated",
     "conv_general_permutations",
     "conv_with_general_padding",
-    "padtype_to_pads",
 ]

@@ -11,10 +11,11 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, ShapeError, several
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import permute, reshape, rev
 from plait.ops.conv import (
+    check_spatial,
     conv_dimension_numbers,
     conv_general_dilated,
     is_word,
@@ -22,7 +23,7 @@ from plait.ops.conv import (
 )
 from plait.ops.dot import PrecisionLike, dot_general, preferred_dtype
 from plait.ops.slices import concatenate, ints, pad, slice_p
-from plait.ops.window_shape import Window, padding_pairs, padtype_to_pads
+from plait.ops.window_shape import Window, padding_pairs, word_pads
 
 _TRANSPOSED_LAYOUTS = {
     2: ("NC", "IO", "NC"),
@@ -61,13 +62,17 @@ def conv_transpose(
     if dimension_numbers is None:
         if left.ndim not in _TRANSPOSED_LAYOUTS:
             raise ArgumentError(
-                "there is no default for dimension_numbers with so many axes", op=op, lhs=left
+                f"there are no default dimension_numbers for {several(left.ndim, 'axis', 'axes')}",
+                op=op,
+                lhs=left,
+                fix="give three strings, for example ('NHWC', 'HWIO', 'NHWC')",
             )
         dimension_numbers = _TRANSPOSED_LAYOUTS[left.ndim]
     spec = conv_dimension_numbers(left.shape, right.shape, dimension_numbers)
     ones = (1,) * (left.ndim - 2)
     strides = ints(strides, op, "strides")
     dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
+    check_spatial(op, left, right, strides=strides, rhs_dilation=dilation)
     kernel = [right.shape[a] for a in spec.rhs_spec[2:]]
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
     if is_word(padding):
@@ -81,6 +86,7 @@ def conv_transpose(
         pairs = tuple(_grown(k, s, kind) for k, s in zip(reach, strides, strict=True))
     else:
         pairs = padding_pairs(padding, op)
+        check_spatial(op, left, right, padding=pairs)
         if use_consistent_padding:
             pairs = tuple((k - 1 - a, k - 1 - z) for k, (a, z) in zip(reach, pairs, strict=True))
     if transpose_kernel:
@@ -144,11 +150,15 @@ def conv_general_dilated_patches(
     base = ones if lhs_dilation is None else ints(lhs_dilation, op, "lhs_dilation")
     dilation = ones if rhs_dilation is None else ints(rhs_dilation, op, "rhs_dilation")
     sizes = [have.shape[a] for a in spec.lhs_spec[2:]]
-    if not len(size) == len(strides) == len(base) == len(dilation) == len(sizes):
-        raise ShapeError("each spatial axis needs an entry", op=op, lhs=have, filter_shape=size)
+    entries = {"filter_shape": size, "window_strides": strides}
+    entries |= {"lhs_dilation": base, "rhs_dilation": dilation}
+    for name, numbers in entries.items():
+        if len(numbers) != len(sizes):
+            given: dict[str, Any] = {"lhs": have, name: numbers}
+            raise ShapeError(f"{name} needs an entry for each spatial axis", op=op, **given)
     if is_word(padding):
         reach = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
-        pairs = tuple(padtype_to_pads(sizes, reach, strides, padding))
+        pairs = tuple(word_pads(sizes, reach, strides, padding, op))
     else:
         pairs = padding_pairs(padding, op)
     window = Window(size, strides, pairs, base, dilation)
@@ -257,7 +267,7 @@ def _shape(
     sizes = [lhs_shape[a] for a in spec.lhs_spec[2:]]
     kernel = [rhs_shape[a] for a in spec.rhs_spec[2:]]
     pairs = (
-        tuple(padtype_to_pads(sizes, kernel, strides, padding))
+        tuple(word_pads(sizes, kernel, strides, padding, "conv_general_shape_tuple"))
         if is_word(padding)
         else padding_pairs(padding, "conv_general_shape_tuple")
     )

@@ -264,7 +264,7 @@ class AffineScan(Primitive):
 
     def type(self, a, b, *, axis, reverse):
         if a.shape != b.shape or a.dtype != b.dtype:
-            raise ShapeError("the operands have one shape and dtype", a=a, b=b)
+            raise ShapeError("a and b differ in shape or dtype", a=a, b=b)
         if a.dtype not in dtypes.INEXACT:
             raise DtypeError("takes floats", a=a, b=b)
         if not 0 <= axis < a.ndim:

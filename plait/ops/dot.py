@@ -196,7 +196,10 @@ def result_dtype(lhs: ArrayType, rhs: ArrayType, preferred: Any) -> Any:
     if preferred is None:
         return product_dtype(lhs.dtype, rhs.dtype)
     if preferred not in dtypes.NUMBER | dtypes.BOOL:
-        raise DtypeError("the preferred dtype is not one of numbers", preferred=preferred.name)
+        raise DtypeError(
+            "preferred_element_type is not a dtype of numbers",
+            preferred_element_type=preferred.name,
+        )
     if preferred.itemsize < min(lhs.dtype.itemsize, rhs.dtype.itemsize):
         raise DtypeError(
             "preferred_element_type has fewer bits than the operands",
@@ -494,7 +497,13 @@ def algorithm_of(precision: Any, lhs: Any, rhs: Any, result: Any) -> DotAlgorith
     if left == "f8":
         for dtype in (lhs, rhs):
             if dtype not in dtypes.FLOAT or dtype.itemsize != 1:
-                raise DtypeError(f"{precision} takes 8-bit floats, not {dtype.name}")
+                raise DtypeError(
+                    "the precision takes 8-bit floats",
+                    op="dot_general",
+                    precision=precision.name,
+                    lhs=lhs.name,
+                    rhs=rhs.name,
+                )
         left, right = lhs, rhs
     if total == "any":
         total = result if result in dtypes.FLOAT else dtypes.float32

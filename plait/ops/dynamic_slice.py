@@ -17,7 +17,7 @@ from plait.core import dtypes
 from plait.core.primitive import Linear, LinearOperand, register, zeros_of
 from plait.core.sample import integers, real
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, ShapeError, describe, several
 from plait.ops.arithmetic import add, convert_element_type
 from plait.ops.axes import expand_dims, normalise_axis
 from plait.ops.compare import clamp, lt, select
@@ -202,10 +202,20 @@ def start_scalars(
             starts = [index_in_dim(starts, k, 0, keepdims=False) for k in range(type_.shape[0])]
     if len(starts) != len(shape):
         raise ShapeError(
-            f"the operand has {len(shape)} axes, {len(starts)} start indices were given", op=op
+            "needs one start index for each axis of the operand, which has "
+            f"{several(len(shape), 'axis', 'axes')}",
+            op=op,
+            start_indices=", ".join(map(describe, starts)),
         )
     if isinstance(allow_negative, bool):
         allow_negative = (allow_negative,) * len(shape)
+    if len(allow_negative) != len(shape):
+        raise ShapeError(
+            "allow_negative_indices is one bool, or one for each axis of the operand, which has "
+            f"{several(len(shape), 'axis', 'axes')}",
+            op=op,
+            allow_negative_indices=tuple(allow_negative),
+        )
     return [
         _start_scalar(start, n, op, allowed)
         for start, n, allowed in zip(starts, shape, allow_negative, strict=True)
@@ -219,7 +229,9 @@ def _start_scalar(start: Any, n: int, op: str, allow_negative: bool) -> Any:
         index = int(start)
         if index < 0 and not allow_negative:
             raise ArgumentError(
-                f"start index {index} is negative, and allow_negative_indices is False", op=op
+                f"start index {index} is negative, and allow_negative_indices is False",
+                op=op,
+                fix=f"count from the start: the axis has {several(n, 'element')}",
             )
         index += n if index < 0 else 0
         wide = dtypes.int32 if n < 2**31 else dtypes.int64

@@ -149,7 +149,7 @@ def eigh(
     subset_is_all("eigh", subset_by_index, type_of(x).shape[-1:])
     if implementation not in (None, EighImplementation.QR):
         raise ArgumentError(
-            "only QR is there for eigh",
+            "only QR is there as its implementation",
             op="eigh",
             implementation=implementation,
             fix="leave it out",
@@ -202,9 +202,10 @@ class Eig(Primitive):
     def jvp(self, xs, ts, *, left, right, derivatives):
         if (left or right) and not derivatives:
             raise MissingRuleError(
-                "eigenvectors of general matrices are differentiated on request only: they have no "
-                "derivative where eigenvalues are equal or two components equally large",
+                "eigenvectors of general matrices are differentiated on request only",
                 op=self.name,
+                why="they have no derivative where eigenvalues are equal or two components "
+                "equally large",
                 fix="lax.linalg.eig(x, enable_eigvec_derivs=True), or eigvals, or eigh for "
                 "Hermitian matrices",
             )
@@ -330,7 +331,11 @@ def eig(
     """
     if use_magma or implementation not in (None, EigImplementation.LAPACK):
         raise ArgumentError(
-            "eig is LAPACK's, on CPU", op="eig", implementation=implementation, use_magma=use_magma
+            "only LAPACK is there as its implementation, on CPU",
+            op="eig",
+            implementation=implementation,
+            use_magma=use_magma,
+            fix="leave both out",
         )
     return eig_p.bind(
         x,

@@ -15,7 +15,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentTypeError, DtypeError, ShapeError
+from plait.errors import ArgumentTypeError, DtypeError, ShapeError, several
 from plait.ops.axes import broadcast_in_dim, broadcast_to, reduce_sum
 from plait.ops.complex_edges import with_edges
 from plait.ops.complex_formulas import by_parts
@@ -85,9 +85,9 @@ class Elementwise(Primitive):
 
     def __call__(self, *xs: Any) -> Any:
         if len(xs) != len(self.operands):
-            raise ArgumentTypeError(
-                f"takes {len(self.operands)} operands, {len(xs)} were given", op=self.name
-            )
+            takes = f"{several(len(self.operands), 'operand')} ({', '.join(self.operands)})"
+            were = "1 was given" if len(xs) == 1 else f"{len(xs)} were given"
+            raise ArgumentTypeError(f"takes {takes}, {were}", op=self.name)
         if self.one_dtype and any(type(x) in _PYTHON_SCALARS for x in xs):
             return self.bind(*self._typed_scalars(xs))
         return self.bind(*xs)
@@ -224,7 +224,9 @@ def typed_scalar(x: Any, dtype: Any, op: str) -> np.ndarray:
     )
     if not kind_fits:
         raise DtypeError(
-            f"the Python number {x!r} does not fit operands of dtype {dtype.name}", op=op
+            f"the Python number {x!r} does not fit operands of dtype {dtype.name}",
+            op=op,
+            fix="convert the other operands with lax.convert_element_type, or use plait.numpy",
         )
     return np.asarray(x).astype(dtype)
 

@@ -563,7 +563,10 @@ def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZER
     if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
         return round_even_p(x)
     raise ArgumentError(
-        "rounding_method is a RoundingMethod", op="round", rounding_method=rounding_method
+        "rounding_method is a RoundingMethod",
+        op="round",
+        rounding_method=rounding_method,
+        fix="RoundingMethod.AWAY_FROM_ZERO or RoundingMethod.TO_NEAREST_EVEN",
     )
 
 

@@ -65,7 +65,7 @@ def _check(name: str, a: ArrayType, taus: ArrayType) -> None:
     if taus.dtype != a.dtype:
         raise DtypeError("a and taus have different dtypes", a=a, taus=taus)
     if taus.shape[:-1] != a.shape[:-2] or taus.ndim != a.ndim - 1:
-        raise ShapeError("taus needs one axis for each of a but the last", a=a, taus=taus)
+        raise ShapeError("taus needs the axes of a but the last two, and one more", a=a, taus=taus)
     if taus.shape[-1] > min(a.shape[-2:]):
         raise ShapeError("there are more taus than reflections in a", a=a, taus=taus)
 
@@ -78,7 +78,7 @@ class HouseholderProduct(Primitive):
     def type(self, a, taus):
         _check(self.name, a, taus)
         if a.shape[-1] > a.shape[-2]:
-            raise ShapeError("a must not have more columns than rows", a=a)
+            raise ShapeError("a has more columns than rows", a=a)
         return a.strong()
 
     def numpy(self, a, taus):

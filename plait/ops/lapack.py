@@ -94,7 +94,9 @@ def no_lowering(op: str, platform: str, what: str | None = None) -> MissingRuleE
         if what
         else f"cannot run on the platform {platform!r}",
         op=op,
-        fix="put the operands on a CPU, device_put(x, devices('cpu')[0])",
+        fix="leave it out"
+        if platform == "cpu"
+        else "put the operands on a CPU, device_put(x, devices('cpu')[0])",
     )
 
 

@@ -278,7 +278,9 @@ def qr(
     Raises: ShapeError, DtypeError, ArgumentError for use_magma.
     """
     if use_magma:
-        raise ArgumentError("MAGMA is not supported", op="qr", use_magma=use_magma)
+        raise ArgumentError(
+            "MAGMA is not supported", op="qr", use_magma=use_magma, fix="leave it out"
+        )
     return qr_p.bind(x, pivoting=bool(pivoting), full_matrices=bool(full_matrices))
 
 

@@ -99,7 +99,12 @@ def ragged_dot_general(
     op = "ragged_dot_general"
     x, y, sizes = type_of(lhs), type_of(rhs), type_of(group_sizes)
     if group_offset is not None:
-        raise ArgumentError("group_offset must be None", op=op, group_offset=group_offset)
+        raise ArgumentError(
+            "group_offset must be None",
+            op=op,
+            group_offset=group_offset,
+            fix="leave it out: the groups begin with the first rows",
+        )
     if sizes.dtype not in INTEGER:
         raise DtypeError("group_sizes holds integers", op=op, group_sizes=sizes)
     dot_numbers, ragged_axes, group_axes = ragged_dot_dimension_numbers

@@ -18,7 +18,7 @@ from plait.core.program import run_program
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.stage import stage, stage_cached
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, MissingRuleError, ShapeError
 from plait.ops import compare
 from plait.ops.arithmetic import add, convert_element_type, div, mul, neg
 from plait.ops.axes import broadcast_in_dim, full, reshape
@@ -259,7 +259,7 @@ class ScatterMul(Scatter):
 
     def _need_unique(self, params: dict[str, Any]) -> None:
         if not params["unique"]:
-            raise ArgumentError(
+            raise MissingRuleError(
                 "has a derivative with respect to the updates only for unique indices",
                 op=self.name,
                 fix="pass unique_indices=True if no element is written twice",
@@ -430,7 +430,7 @@ class ScatterApply(Scatter):
         from plait.interpreters.jvp import jvp_program
 
         if not params["unique"]:
-            raise ArgumentError(
+            raise MissingRuleError(
                 "has a derivative only for unique indices",
                 op=self.name,
                 fix="pass unique_indices=True if no element is reached twice",
@@ -608,6 +608,7 @@ def scatter_apply(
         raise ArgumentError(
             "the function uses arrays from outside",
             op="scatter_apply",
+            captured=", ".join(str(type_of(x)) for x in captured),
             fix="let it use its argument and Python numbers only",
         )
     updates = zeros_of(ArrayType(tuple(update_shape), type_.dtype))

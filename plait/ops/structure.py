@@ -79,7 +79,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     """
     have = type_of(x).ndim
     if have > rank:
-        raise ArgumentError("x has a higher rank", op="broadcast_to_rank", x=x, rank=rank)
+        raise ArgumentError("x has more axes than rank", op="broadcast_to_rank", x=x, rank=rank)
     return ops.reshape(x, (1,) * (rank - have) + type_of(x).shape)
 
 

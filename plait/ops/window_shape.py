@@ -99,7 +99,8 @@ class Window(NamedTuple):
             raise ShapeError("needs one number for each axis of x", x=x, **self._asdict())
         for name in ("size", "strides", "base", "dilation"):
             if any(n < 1 for n in getattr(self, name)):
-                raise ShapeError(f"{name} must be at least 1 along every axis", x=x, given=self)
+                summary = f"{name} must be at least 1 along every axis"
+                raise ShapeError(summary, x=x, **self._asdict())
 
 
 def window_count(
@@ -137,6 +138,9 @@ def windows_of(x: np.ndarray, window: Window, fill: Any) -> np.ndarray:
     return views[(..., *(slice(None, None, d) for d in window.dilation))]
 
 
+_PADDING = "padding is 'SAME', 'SAME_LOWER', 'VALID' or a pair (low, high) for each axis"
+
+
 def padtype_to_pads(
     in_shape: Sequence[int],
     window_shape: Sequence[int],
@@ -151,15 +155,27 @@ def padtype_to_pads(
     >>> lax.padtype_to_pads((5,), (2,), (2,), "SAME")
     [(0, 1)]
     """
+    return word_pads(in_shape, window_shape, window_strides, padding, "padtype_to_pads")
+
+
+def word_pads(
+    in_shape: Sequence[int],
+    window_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    op: str,
+) -> list[tuple[int, int]]:
+    """padtype_to_pads as part of an op, which messages name."""
+    shapes = {"in_shape": in_shape, "window_shape": window_shape, "window_strides": window_strides}
+    if len({len(numbers) for numbers in shapes.values()}) != 1:
+        given: dict[str, Any] = {name: tuple(numbers) for name, numbers in shapes.items()}
+        raise ShapeError("each axis needs a size, a window and a stride", op=op, **given)
     kind = getattr(padding, "name", padding)
     kind = kind.upper() if isinstance(kind, str) else kind
     if kind == "VALID":
         return [(0, 0)] * len(in_shape)
     if kind not in ("SAME", "SAME_LOWER"):
-        raise ArgumentError(
-            "padding is 'SAME', 'SAME_LOWER', 'VALID' or a pair (low, high) for each axis",
-            padding=padding,
-        )
+        raise ArgumentError(_PADDING, op=op, padding=padding)
     pairs = []
     for n, reach, stride in zip(in_shape, window_shape, window_strides, strict=True):
         total = max((-(-n // stride) - 1) * stride + reach - n, 0)
@@ -175,11 +191,7 @@ def padding_pairs(padding: Any, op: str) -> tuple[tuple[int, int], ...]:
     except TypeError:
         pairs = ((),)
     if any(len(pair) != 2 for pair in pairs):
-        raise ArgumentError(
-            "padding is 'SAME', 'VALID' or a pair (low, high) for each axis",
-            op=op,
-            padding=padding,
-        )
+        raise ArgumentError(_PADDING, op=op, padding=padding)
     return pairs
 
 
@@ -215,7 +227,7 @@ def make_window(
     if isinstance(padding, str):
         spread = [(n - 1) * d + 1 if n else 0 for n, d in zip(shape, base, strict=True)]
         reach = [(w - 1) * d + 1 for w, d in zip(size, dilation, strict=True)]
-        pairs = tuple(padtype_to_pads(spread, reach, strides, padding))
+        pairs = tuple(word_pads(spread, reach, strides, padding, op))
     else:
         pairs = padding_pairs(padding, op)
         if len(pairs) != len(shape):

@@ -75,7 +75,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "reshape: an order": lambda: jnp.reshape(V, (2, 2), order="A"),
     "reshape: a negative size": lambda: jnp.reshape(V, (2, -2)),
     "ravel: an order": lambda: jnp.ravel(V, order="A"),
-    "squeeze: a size": lambda: jnp.squeeze(X, 1),
+    "numpy.squeeze: a size": lambda: jnp.squeeze(X, 1),
     "matrix_transpose: a vector": lambda: jnp.matrix_transpose(V),
     "moveaxis: destinations": lambda: jnp.moveaxis(X, (0, 1), 0),
     "rot90: axes": lambda: jnp.rot90(X, axes=(0,)),  # type: ignore[arg-type]

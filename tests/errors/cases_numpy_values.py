@@ -128,7 +128,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "sum: out": lambda: jnp.sum(V, out=V),
     "sum: initial": lambda: jnp.sum(V, initial=V),
     "max: where": lambda: jnp.max(V, where=V > 0),
-    "argmax: no elements": lambda: jnp.argmax(V[:0]),
+    "numpy.argmax: no elements": lambda: jnp.argmax(V[:0]),
     "average: weights": lambda: jnp.average(X, weights=V[:3]),
     "std: a dtype": lambda: jnp.std(V, dtype=int),
     "var: ddof and correction": lambda: jnp.var(V, ddof=1, correction=1),

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import pathlib
 import re
 from typing import Any
 
 from plait.errors import PlaitError
-from tests.errors import (
-    cases_collectives,
-    cases_derivatives,
-    cases_jit,
-    cases_maps,
-    cases_nn,
-    cases_numpy,
-    cases_numpy_values,
-    cases_ops,
-    cases_places,
-    cases_public,
-    cases_random,
-    cases_scipy,
-    cases_tracers,
-)
 
 TABLE = pathlib.Path(__file__).parent / "messages.txt"
-MODULES = (
-    cases_maps,
-    cases_collectives,
-    cases_jit,
-    cases_tracers,
-    cases_derivatives,
-    cases_places,
-    cases_ops,
-    cases_public,
-    cases_scipy,
-    cases_nn,
-    cases_random,
-    cases_numpy,
-    cases_numpy_values,
-)
+MODULES = [
+    importlib.import_module(f"tests.errors.{path.stem}")
+    for path in sorted(pathlib.Path(__file__).parent.glob("cases_*.py"))
+]
 CASES: dict[str, Any] = {}
 for _module in MODULES:
     assert not CASES.keys() & _module.CASES.keys()

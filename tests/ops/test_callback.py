@@ -125,7 +125,7 @@ def test_numbers_are_converted_where_no_kind_of_number_is_lost():
     [
         (np.zeros(3, np.float32), ShapeError, "declared  float32[4]"),
         (np.zeros(4, np.complex64), DtypeError, "returned  complex64[4]"),
-        ((np.zeros(4), np.zeros(4)), ArgumentError, "returned 2 arrays, 1 were declared"),
+        ((np.zeros(4), np.zeros(4)), ArgumentError, "returned 2 arrays, 1 was declared"),
     ],
 )
 def test_a_result_that_was_not_declared_is_refused(returned, kind, words):
