@@ -34,6 +34,7 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
         raise _ArgumentTypeError(
             "the dtype of keys is not one of numbers",
             op="canonicalize_dtype",
+            dtype=found.name,
             fix="allow_extended_dtype=True",
         )
     return found

@@ -206,7 +206,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     """(children, what the container keeps of itself). Raises ArgumentError for a leaf."""
     found = default_registry.flatten_one_level(tree)
     if found is None:
-        raise ArgumentError("this is a leaf", op="flatten_one_level", got=tree)
+        raise ArgumentError("this is a leaf", op="flatten_one_level", tree=tree)
     return found
 
 
@@ -214,7 +214,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     """((key, child), ...) and what the container keeps of itself. Raises ArgumentError."""
     found = default_registry.flatten_one_level_with_keys(tree)
     if found is None:
-        raise ArgumentError("this is a leaf", op="flatten_one_level_with_keys", got=tree)
+        raise ArgumentError("this is a leaf", op="flatten_one_level_with_keys", tree=tree)
     return found
 
 

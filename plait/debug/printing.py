@@ -87,7 +87,7 @@ def _show(
     if fmt is None:
         return functools.partial(print if write is _write else log, lane=lane, **kwargs)
     if not isinstance(fmt, str):
-        raise ArgumentTypeError("the first argument is the format, a string", op=op, got=fmt)
+        raise ArgumentTypeError("the first argument is the format, a string", op=op, fmt=fmt)
     fields = set(_fields(fmt, iter(range(10**6))))
     if "lane" in fields and lane is not None:
         kwargs, lane = {**kwargs, "lane": lane}, None

@@ -210,7 +210,7 @@ def visualize_sharding(shape: Sequence[int], sharding: Any, **options: Any) -> N
     """
     if not hasattr(sharding, "devices_indices_map"):
         raise ArgumentTypeError(
-            "the second argument is a sharding", op="debug.visualize_sharding", got=sharding
+            "the second argument is a sharding", op="debug.visualize_sharding", sharding=sharding
         )
     ShardingPicture(tuple(shape), sharding, **options).show()
 
@@ -245,7 +245,9 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], Any]) -
     """
     if not callable(callback):
         raise ArgumentTypeError(
-            "callback is a function of a sharding", op="debug.inspect_array_sharding", got=callback
+            "callback is a function of a sharding",
+            op="debug.inspect_array_sharding",
+            callback=callback,
         )
     if context.interpreter.base and not isinstance(value, Tracer):
         callback((value if type(value) is Array else as_array(value)).sharding)

@@ -98,6 +98,8 @@ def optimizer(
                 raise ArgumentTypeError(
                     "update returns a state of another structure than init",
                     op=opt_maker.__name__,
+                    init=state.subtree_defs,
+                    update=result.subtree_defs,
                 )
             return result
 
@@ -456,8 +458,11 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
     {'w': 1.0}
     """
     marks, structure = tree.flatten(marked_pytree)
-    if not all(isinstance(mark, JoinPoint) for mark in marks):
-        raise ArgumentTypeError("every leaf must be a JoinPoint", op="pack_optimizer_state")
+    for mark in marks:
+        if not isinstance(mark, JoinPoint):
+            raise ArgumentTypeError(
+                "every leaf must be a JoinPoint", op="pack_optimizer_state", leaf=mark
+            )
     flat = [tree.flatten(mark.subtree) for mark in marks]
     return OptimizerState(tuple(tuple(xs) for xs, _ in flat), structure, tuple(s for _, s in flat))
 

@@ -149,7 +149,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
     the result. With debug=True it counts in the latter only. Raises: CheckError.
     """
     if not isinstance(msg, str):
-        raise ArgumentTypeError("the message must be a string", op="check", got=msg)
+        raise ArgumentTypeError("the message must be a string", op="check", msg=msg)
     if type_of(pred).shape or type_of(pred).dtype != dtypes.bool_:
         raise ArgumentTypeError("the predicate must be one bool", op="check", pred=pred)
     bind_check(pred, msg, fmt_args, fmt_kwargs, "check", debug)

@@ -134,7 +134,11 @@ def reached_preemption_sync_point(step_id: int) -> bool:
     Raises: ArgumentError for what is no step.
     """
     if not isinstance(step_id, int) or step_id < 0:
-        raise ArgumentError("a step is a whole number", op="reached_preemption_sync_point")
+        raise ArgumentError(
+            "a step is a whole number of at least 0",
+            op="reached_preemption_sync_point",
+            step_id=step_id,
+        )
     return False
 
 

@@ -95,7 +95,9 @@ def odeint(
             )
         flat = ravel_pytree(slope)[0]
         if flat.shape != y.shape:
-            raise ShapeError("func must return what has the shape of y0", op=op, y0=y, func=flat)
+            have = ", ".join(str(type_of(y)) for y in flatten(slope)[0])
+            want = ", ".join(str(type_of(y)) for y in leaves)
+            raise ShapeError("func must return what has the shape of y0", op=op, y0=want, func=have)
         return flat.astype(y.dtype)
 
     limits = (rtol, atol, mxstep, hmax)

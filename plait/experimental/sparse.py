@@ -43,7 +43,7 @@ class BCOO:
         unique_indices: bool = False,
     ):
         if not isinstance(args, tuple | list) or len(args) != 2:
-            raise ArgumentTypeError("takes a pair (data, indices)", op="BCOO", got=args)
+            raise ArgumentTypeError("takes a pair (data, indices)", op="BCOO", args=args)
         data, indices = map(jnp.asarray, args)
         shape = tuple(map(int, shape))
         if type_of(indices).dtype not in dtypes.INTEGER:

@@ -491,15 +491,16 @@ def _static_number(x: Any, op: str, name: str) -> Any:
     if isinstance(x, int | float) and not isinstance(x, np.generic):
         return x
     host = known(operand(op, x))
+    given: dict[str, Any] = {name: x}
     if host is None:
         raise ConcretizationTypeError(
             f"{name} decides the size of the result and must not be traced",
             op=op,
-            **{name: x},
+            **given,
             fix="make it a static argument",
         )
     if host.ndim:
-        raise ShapeError(f"{name} must be a scalar", op=op, **{name: x})
+        raise ShapeError(f"{name} must be a scalar", op=op, **given)
     return host.item()
 
 

@@ -124,7 +124,7 @@ def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
     raise ShapeError(
         f"{name} is a number, a pair, or a pair for each of {several(ndim, 'axis', 'axes')}",
         op="pad",
-        **{name: given},
+        **dict[str, Any]({name: given}),
     )
 
 

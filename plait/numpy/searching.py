@@ -462,7 +462,7 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
                 "mode 'raise' needs the values of `a`", op="choose", a=a, fix="mode='clip'"
             )
         if host.size and (host.min() < 0 or host.max() >= n):
-            summary = f"a number is none of the {several(n, 'choice')}"
+            summary = f"a number is outside of the {several(n, 'choice')}"
             raise ArgumentError(summary, op="choose", a=host.tolist())
     elif mode == "wrap":
         a = ufuncs.remainder(a, n)

@@ -64,7 +64,9 @@ def test_no_message_shows_what_is_inside(name):
 COVERED = ["plait/transforms/*.py", "plait/core/tree.py", "plait/ops/*.py"]
 COVERED += ["plait/runtime/sharding.py", "plait/runtime/transfer.py", "plait/config.py"]
 COVERED += ["plait/scipy/**/*.py", "plait/nn/*.py", "plait/image.py", "plait/numpy/*.py"]
-COVERED += ["plait/random/*.py"]
+COVERED += ["plait/random/*.py", "plait/lax/*.py", "plait/debug/*.py", "plait/interpreters/*.py"]
+COVERED += ["plait/experimental/*.py", "plait/example_libraries/*.py", "plait/profiler.py"]
+COVERED += ["plait/tree_util.py", "plait/dtypes.py", "plait/__init__.py"]
 # Sites that no case here can meet: text of the message or of the exception -> why.
 ELSEWHERE = {
     "problem": "what XLA reported, as an error of ours",
@@ -94,6 +96,9 @@ ELSEWHERE = {
     "process'": "several processes",
     "f'the axis has the rows of all {len(self.runs)} processes: {every} do not spread evenly over "
     "them'": "several processes",
+    "'an array that the processes have together cannot be stacked'": "several processes",
+    "f'{fail_message}: {name} differs between process 0 and process {index}\\nprocess 0 has\\n"
+    "{every[0][k]}\\nprocess {index} has\\n{values[k]}'": "several processes",
 }
 
 

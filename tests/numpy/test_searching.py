@@ -160,7 +160,7 @@ def test_errors():
         jnp.searchsorted(F, V)
     with raises(ArgumentError, "as many choices"):
         jnp.select([B], [F, F])
-    with raises(ArgumentError, "outside of the choices"):
+    with raises(ArgumentError, "outside of the 2 choices"):
         jnp.choose(np.array([5]), [V, V])
     with raises(ValueError, "q"):
         jnp.quantile(F, np.ones((2, 2)))
