@@ -14,7 +14,7 @@ from plait.core.primitive import LinearOperand, register, zeros_of
 from plait.core.program import Atom, Program, program_has_effects, reference, run_program
 from plait.core.tree import flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, an, several
 from plait.hlo.module import lower_program
 from plait.interpreters.batch import batch_program
 from plait.interpreters.closed import stage_closed
@@ -33,6 +33,7 @@ from plait.regions.region import (
 )
 from plait.regions.trace import (
     Traced,
+    check_arguments,
     check_function,
     concrete,
     describe_function,
@@ -267,7 +268,12 @@ def cond(
         return cond(pred, lambda x, y: on_true(x), lambda x, y: on_false(y), x, y)
     if operand is not _ABSENT:
         if operands:
-            raise ArgumentTypeError("give operands by position or by name, not both", op=op)
+            raise ArgumentTypeError(
+                "give operands by position or as operand=, not both",
+                op=op,
+                operands=f"{several(len(operands), 'operand')} by position",
+                operand=operand,
+            )
         operands = (operand,)
     check_function(true_fun, op, "true_fun")
     check_function(false_fun, op, "false_fun")
@@ -285,7 +291,10 @@ def _is_function(*candidates: Any) -> bool:
 def _predicate(pred: Any) -> Any:
     """A predicate as an int32 index: 1 for true."""
     if not is_array(pred):
-        raise ArgumentTypeError("the predicate must be a bool or a number", op="cond", pred=pred)
+        what = an(type(pred).__name__)
+        raise ArgumentTypeError(
+            f"pred must be a bool or a number, not {what}", op="cond", pred=pred
+        )
     type_ = type_of(pred)
     if type_.shape:
         raise ShapeError(
@@ -295,7 +304,7 @@ def _predicate(pred: Any) -> Any:
             fix="reduce it with all() or any(), or select elements with jnp.where",
         )
     if type_.dtype not in dtypes.NUMBER | dtypes.BOOL:
-        raise DtypeError("the predicate must be a bool or a number", op="cond", pred=type_)
+        raise DtypeError("pred must be a bool or a number", op="cond", pred=type_)
     if isinstance(pred, bool | int | float | complex | np.generic | np.ndarray):
         return np.int32(bool(pred))
     if type_.dtype not in dtypes.BOOL:
@@ -326,10 +335,12 @@ def switch(
     for k, f in enumerate(branches):
         check_function(f, op, f"branches[{k}]")
     if not is_array(index):
-        raise ArgumentTypeError("the index must be an integer", op=op, index=index)
+        what = an(type(index).__name__)
+        raise ArgumentTypeError(f"the index must be an integer, not {what}", op=op, index=index)
     type_ = type_of(index)
     if type_.shape:
-        raise ShapeError("the index must be a scalar", op=op, index=type_)
+        fix = "vmap the call, or select elements with jnp.select"
+        raise ShapeError("the index must be a scalar", op=op, index=type_, fix=fix)
     if type_.dtype not in dtypes.INTEGER:
         raise DtypeError("the index must be an integer", op=op, index=type_)
     if len(branches) == 1:
@@ -352,7 +363,7 @@ def _branch(
     op: str, index: Any, functions: Sequence[tuple[str, Any]], operands: Sequence[Any]
 ) -> Any:
     leaves, structure = flatten(tuple(operands))
-    _check_operands(op, leaves, operands)
+    check_arguments(leaves, tuple(operands), op, "operands", "the branches")
     types = [type_of(x) for x in leaves]
 
     def names() -> list[str]:
@@ -364,18 +375,6 @@ def _branch(
     out_types = tuple(map(_common, *(t.out_types for t in traced)))
     branches = tuple(give_types(p, out_types) for p in programs)
     return traced[0].out.unflatten(cond_p.bind(index, *captured, *leaves, branches=branches))
-
-
-def _check_operands(op: str, leaves: Sequence[Any], operands: Sequence[Any]) -> None:
-    for k, x in enumerate(leaves):
-        if not is_array(x):
-            name = leaf_names(tuple(operands), "operands")[k]
-            raise ArgumentTypeError(
-                f"{name} is not an array",
-                op=op,
-                got=x,
-                fix="let the branches close over what is not an array",
-            )
 
 
 def _check_results(op: str, functions: Sequence[tuple[str, Any]], traced: Sequence[Traced]) -> None:

@@ -19,7 +19,7 @@ from plait.errors import ArgumentTypeError
 from plait.regions.custom_jvp import custom_jvp
 from plait.regions.custom_vjp import CustomVJPPrimal, custom_vjp
 from plait.regions.rules import SymbolicZero, is_pair
-from plait.regions.trace import check_function
+from plait.regions.trace import check_function, structure_error
 
 
 class StopGradient(Primitive):
@@ -163,8 +163,12 @@ def closure_convert(fun: Callable[..., Any], *example_args: Any) -> tuple[Callab
         n = len(args) - len(values)
         given, in_shape = flatten(args[:n])
         if in_shape != in_tree:
-            raise ArgumentTypeError(
-                "the arguments' structure is not that of the examples", op="closure_convert"
+            raise structure_error(
+                "the arguments must have the structure of the examples",
+                ("examples", in_tree),
+                ("arguments", in_shape),
+                "closure_convert",
+                "call converted(*args, *values), with the values that closure_convert gave",
             )
         hoisted = iter(args[n:])
         first = [next(hoisted) if h else x for h, x in zip(lifted, captured, strict=True)]

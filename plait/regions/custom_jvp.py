@@ -13,7 +13,7 @@ from plait.core.sample import real
 from plait.core.source import function_name
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
-from plait.errors import ArgumentTypeError, DtypeError, ShapeError
+from plait.errors import ArgumentTypeError, DtypeError, ShapeError, an, several
 from plait.interpreters.batch import Frame, add_axis, batch, batch_program
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.jvp import instantiate
@@ -35,7 +35,7 @@ from plait.regions.rules import (
     stage_flat,
     tracing_rule,
 )
-from plait.regions.trace import share_captures, structure_error
+from plait.regions.trace import describe_function, share_captures, structure_error
 
 # A rule on leaves: (primals, tangents or None) -> (results, tangents or None).
 FlatRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
@@ -232,7 +232,7 @@ class custom_jvp:
         nondiff_argnames: str | Sequence[str] = (),
     ):
         if not callable(fun):
-            raise ArgumentTypeError("takes a function", op="custom_jvp", got=fun)
+            raise ArgumentTypeError("takes a function", op="custom_jvp", fun=fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.signature = Signature(fun, "custom_jvp", nondiff_argnums, nondiff_argnames)
@@ -258,17 +258,36 @@ class custom_jvp:
         """
         if self.nondiff_argnums:
             raise ArgumentTypeError(
-                "defjvps does not go with nondiff_argnums", op="custom_jvp", fix="use defjvp"
+                "defjvps does not go with nondiff_argnums",
+                op="custom_jvp",
+                function=self.signature.where,
+                nondiff_argnums=self.nondiff_argnums,
+                fix="use defjvp",
             )
 
         def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            if len(jvps) != len(primals):
+                raise ArgumentTypeError(
+                    "defjvps needs a rule, or None, for each argument: there are "
+                    f"{several(len(jvps), 'rule')} for {several(len(primals), 'argument')}",
+                    op="custom_jvp",
+                    function=self.signature.where,
+                )
             y = self(*primals)
             leaves, shape = flatten(y)
             total: list[Any] = [None] * len(leaves)
             for rule, t in zip(jvps, tangents, strict=True):
                 if rule is None:
                     continue
-                part, _ = flatten(rule(t, y, *primals))
+                part, part_shape = flatten(rule(t, y, *primals))
+                if part_shape != shape:
+                    raise structure_error(
+                        "a rule of defjvps must return a tangent of the result's structure",
+                        ("result", shape),
+                        ("tangent", part_shape),
+                        "custom_jvp",
+                        f"let {describe_function(rule)} return the result's containers",
+                    )
                 total = [p if s is None else add(s, p) for s, p in zip(total, part, strict=True)]
             filled = [
                 zeros_of(type_of(v).tangent()) if t is None else t
@@ -313,7 +332,7 @@ class _Call:
         for k, leaf in enumerate(ys):
             if not is_array(leaf):
                 raise ArgumentTypeError(
-                    f"the function returns a {type(leaf).__name__}{_at(y, k)}, not an array",
+                    f"the function returns {an(type(leaf).__name__)}{_at(y, k)}, not an array",
                     op="custom_jvp",
                     function=self.signature.where,
                 )
@@ -358,12 +377,12 @@ class _Call:
     def _checked(self, y: Any, t: Any, tree: Any, k: int) -> Any:
         """The tangent of one leaf, None for zero. Raises if its type is not that of the leaf."""
         if not is_array(y):
-            raise self._error(f"the rule's result{_at(tree, k)} is not an array", got=y)
+            raise self._error(f"the rule's result{_at(tree, k)} is not an array", result=y)
         want = type_of(y)
         if isinstance(t, SymbolicZero) or want.dtype not in dtypes.INEXACT:
             return None
         if not is_array(t):
-            raise self._error(f"the rule's tangent{_at(tree, k)} is not an array", got=t)
+            raise self._error(f"the rule's tangent{_at(tree, k)} is not an array", tangent=t)
         have = type_of(t)
         if have.shape != want.shape or have.dtype != want.dtype:
             kind = ShapeError if have.shape != want.shape else DtypeError

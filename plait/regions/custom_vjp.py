@@ -400,7 +400,7 @@ class custom_vjp:
         nondiff_argnames: str | Sequence[str] = (),
     ):
         if not callable(fun):
-            raise ArgumentTypeError("takes a function", op="custom_vjp", got=fun)
+            raise ArgumentTypeError("takes a function", op="custom_vjp", fun=fun)
         functools.update_wrapper(self, fun)
         self.fun = fun
         self.signature = Signature(fun, "custom_vjp", nondiff_argnums, nondiff_argnames)
@@ -566,7 +566,7 @@ class _Call:
         if ct is None or isinstance(ct, SymbolicZero) or want.dtype not in dtypes.INEXACT:
             return None
         if not is_array(ct):
-            raise self._error(f"bwd's cotangent of {self._leaf(k)} is not an array", got=ct)
+            raise self._error(f"bwd's cotangent of {self._leaf(k)} is not an array", cotangent=ct)
         have = type_of(ct)
         if have.dtype == dtypes.float0:
             return None
@@ -606,7 +606,8 @@ class _Call:
         for k, x in enumerate(leaves):
             if not is_array(x):
                 place = leaf_names(tree, "")[k]
-                raise self._error(f"{what}{' at ' + place if place else ''} is not an array", got=x)
+                where = f" at {place}" if place else ""
+                raise self._error(f"{what}{where} is not an array", value=x)
 
     def _error(self, summary: str, **given: Any) -> ArgumentTypeError:
         return ArgumentTypeError(summary, op="custom_vjp", function=self.signature.where, **given)

@@ -27,6 +27,7 @@ from plait.regions.loops import map as loop
 from plait.regions.region import merge, partition
 from plait.regions.rules import CustomCall, Signature, is_pair
 from plait.regions.trace import (
+    check_arguments,
     check_function,
     check_leaves,
     describe_function,
@@ -151,7 +152,7 @@ class custom_vmap:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = self.signature.positional(args, kwargs)
         leaves, shape = flatten(args)
-        check_leaves(leaves, args, "custom_vmap", "an argument of the function")
+        check_arguments(leaves, args, "custom_vmap", "args")
         traced = trace(
             self.fun,
             shape,

@@ -25,8 +25,8 @@ from plait.ops.arithmetic import div, mul, neg, sub
 from plait.regions.region import Region, check_operands
 from plait.regions.trace import (
     Traced,
+    check_arguments,
     check_function,
-    check_leaves,
     describe_function,
     structure_error,
     trace,
@@ -179,7 +179,7 @@ def custom_linear_solve(
     check_function(matvec, op, "matvec")
     check_function(solve, op, "solve")
     leaves, shape = flatten(b)
-    check_leaves(leaves, b, op, "b")
+    check_arguments(leaves, b, op, "b", "matvec and solve")
     types = [type_of(x) for x in leaves]
     arguments = flatten((b,))[1]
 

@@ -13,7 +13,7 @@ from plait.core import dtypes
 from plait.core.source import function_name
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, an
 from plait.interpreters.batch import Frame, add_axis, batch
 from plait.ops.arithmetic import add, convert_p
 from plait.ops.axes import expand_dims, normalise_axis, reshape, rev
@@ -22,6 +22,7 @@ from plait.ops.slices import concatenate, index_in_dim, slice_in_dim
 from plait.regions.scan import scan_length, scan_p
 from plait.regions.trace import (
     Traced,
+    check_arguments,
     check_function,
     concrete,
     describe_function,
@@ -96,9 +97,7 @@ def _check_carry(
 def _leaves(op: str, tree: Any, name: str) -> tuple[list[Any], PyTreeDef]:
     """Leaves and structure of an argument, all leaves being arrays. Raises ArgumentTypeError."""
     leaves, shape = flatten(tree)
-    for k, x in enumerate(leaves):
-        if not is_array(x):
-            raise ArgumentTypeError(f"{leaf_names(tree, name)[k]} is not an array", op=op, got=x)
+    check_arguments(leaves, tree, op, name)
     return leaves, shape
 
 
@@ -342,7 +341,10 @@ def fori_loop(
         return val
     if unroll is not None:
         raise ArgumentError(
-            "a loop whose bounds are traced cannot be unrolled", op=op, unroll=unroll
+            "a loop whose bounds are traced cannot be unrolled",
+            op=op,
+            unroll=unroll,
+            fix="give lower and upper as Python ints, or leave unroll out",
         )
 
     def step(carry: Any) -> Any:
@@ -361,7 +363,8 @@ def _below(carry: Any) -> Any:
 
 def _check_bound(op: str, name: str, bound: Any) -> None:
     if not is_array(bound):
-        raise ArgumentTypeError(f"{name} must be an integer", op=op, **{name: bound})
+        what = an(type(bound).__name__)
+        raise ArgumentTypeError(f"{name} must be an integer, not {what}", op=op, **{name: bound})
     t = type_of(bound)
     given: dict[str, Any] = {name: t}
     if t.shape:
@@ -378,7 +381,11 @@ def _same_dtype(op: str, lower: Any, upper: Any) -> tuple[Any, Any]:
     a, b = type_of(lower), type_of(upper)
     if a.dtype != b.dtype and not (a.weak_type or b.weak_type):
         raise DtypeError(
-            "lower and upper must have one dtype", op=op, lower=a, upper=b, fix="convert one"
+            "lower and upper must have one dtype",
+            op=op,
+            lower=a,
+            upper=b,
+            fix="convert one of them with astype",
         )
     dtype, _ = dtypes.promote((a.dtype, a.weak_type), (b.dtype, b.weak_type))
     x, y = (

@@ -130,6 +130,8 @@ class Signature:
                     "keyword arguments need a function whose signature Python knows",
                     op=self.op,
                     function=self.where,
+                    arguments=", ".join(kwargs),
+                    fix="pass them by position",
                 )
             return tuple(args)
         # TypeErrors of the binding say what is wrong with the call, as Python words it.

@@ -64,7 +64,7 @@ class Scan(Region):
         outs = program.out_types
         for before, after in zip(program.in_types[consts:], outs[:carry], strict=False):
             if not same_type(before, after):
-                raise ShapeError("the carry changes its type", before=before, after=after)
+                raise ShapeError("the carry changes its type", takes=before, returns=after)
         return (*outs[:carry], *(t.with_shape((length, *t.shape)) for t in outs[carry:]))
 
     def numpy(self, *operands, program, consts, carry, length, reverse, unroll):

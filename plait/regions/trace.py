@@ -76,6 +76,21 @@ def trace(
     return Traced(program, shape, captured)
 
 
+def check_arguments(
+    leaves: Sequence[Any], arguments: Any, op: str, name: str, closes: str = "the function"
+) -> None:
+    """Raise ArgumentTypeError naming the first leaf of an argument that is not an array."""
+    for k, x in enumerate(leaves):
+        if not is_array(x):
+            place = leaf_names(arguments, name)[k]
+            raise ArgumentTypeError(
+                f"{place} is not an array: it is {an(type(x).__name__)}",
+                op=op,
+                fix=f"let {closes} close over what is not an array",
+                **{place: x},
+            )
+
+
 def check_leaves(leaves: Sequence[Any], result: Any, op: str, label: str) -> None:
     """Raise ArgumentTypeError naming the first leaf of a result that is not an array."""
     for k, y in enumerate(leaves):

@@ -49,7 +49,8 @@ class While(Region):
         if test.shape or test.dtype not in dtypes.BOOL:
             raise ShapeError("the condition must give one bool", condition=test)
         if not all(map(same_type, carry, body.out_types)):
-            raise ShapeError("the carry changes its type", body=", ".join(map(str, body.out_types)))
+            takes, returns = (", ".join(map(str, ts)) for ts in (carry, body.out_types))
+            raise ShapeError("the carry changes its type", takes=takes, returns=returns)
         return body.out_types
 
     def numpy(self, *xs, cond, body, cond_consts, body_consts):

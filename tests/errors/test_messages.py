@@ -66,7 +66,7 @@ COVERED += ["plait/runtime/sharding.py", "plait/runtime/transfer.py", "plait/con
 COVERED += ["plait/scipy/**/*.py", "plait/nn/*.py", "plait/image.py", "plait/numpy/*.py"]
 COVERED += ["plait/random/*.py", "plait/lax/*.py", "plait/debug/*.py", "plait/interpreters/*.py"]
 COVERED += ["plait/experimental/*.py", "plait/example_libraries/*.py", "plait/profiler.py"]
-COVERED += ["plait/tree_util.py", "plait/dtypes.py", "plait/__init__.py"]
+COVERED += ["plait/tree_util.py", "plait/dtypes.py", "plait/__init__.py", "plait/regions/*.py"]
 # Sites that no case here can meet: text of the message or of the exception -> why.
 ELSEWHERE = {
     "problem": "what XLA reported, as an error of ours",

@@ -310,10 +310,10 @@ def test_bad_predicates():
         "  fix   reduce it with all() or any(), or select elements with jnp.where"
     )
     assert message(ArgumentTypeError, lambda: lax.cond("yes", one, one)) == (
-        "cond: the predicate must be a bool or a number\n  pred  yes"
+        "cond: pred must be a bool or a number, not a str\n  pred  yes"
     )
     assert message(ArgumentTypeError, lambda: lax.cond(None, one, one)) == (
-        "cond: the predicate must be a bool or a number\n  pred  None"
+        "cond: pred must be a bool or a number, not a NoneType\n  pred  None"
     )
 
 
@@ -326,13 +326,15 @@ def test_bad_functions_and_operands():
         "switch: branches[1] must be a function\n  branches[1]  2"
     )
     assert message(ArgumentTypeError, lambda: lax.cond(True, len, len, 1, operand=2)) == (
-        "cond: give operands by position or by name, not both"
+        "cond: give operands by position or as operand=, not both\n"
+        "  operands  1 operand by position\n"
+        "  operand   2"
     )
     call = lambda: lax.cond(True, lambda d: 1, lambda d: 2, {"a": "text"})
     assert message(ArgumentTypeError, call) == (
-        "cond: operands[0]['a'] is not an array\n"
-        "  got  text\n"
-        "  fix  let the branches close over what is not an array"
+        "cond: operands[0]['a'] is not an array: it is a str\n"
+        "  operands[0]['a']  text\n"
+        "  fix               let the branches close over what is not an array"
     )
 
 
@@ -394,7 +396,7 @@ def test_bad_indices():
         "switch: the index must be a scalar\n  index  int32[2]"
     )
     assert message(ArgumentTypeError, lambda: lax.switch("a", one)) == (
-        "switch: the index must be an integer\n  index  a"
+        "switch: the index must be an integer, not a str\n  index  a"
     )
     assert message(ArgumentError, lambda: lax.switch(0, [])) == (
         "switch: needs at least one branch"

@@ -292,12 +292,10 @@ def test_defjvps():
     f.defjvps(lambda t, out, x, y, z: t * 10, None, lambda t, out, x, y, z: t * out)
     assert jax.grad(f, (0, 1, 2))(2.0, 3.0, 4.0) == (10.0, 0.0, 24.0)
     assert jax.grad(lambda x: f(x, x, x))(2.0) == 18.0
-    assert (
-        message(
-            ArgumentTypeError, lambda: custom_jvp(lambda x, y: x, nondiff_argnums=0).defjvps(None)
-        )
-        == "custom_jvp: defjvps does not go with nondiff_argnums\n  fix  use defjvp"
-    )
+    g = custom_jvp(lambda x, y: x, nondiff_argnums=0)
+    text = message(ArgumentTypeError, lambda: g.defjvps(None))
+    assert text.startswith("custom_jvp: defjvps does not go with nondiff_argnums\n")
+    assert text.endswith("  nondiff_argnums  (0,)\n  fix              use defjvp")
 
 
 def test_symbolic_zeros():
@@ -580,7 +578,7 @@ def test_closure_convert():
     f, values = closure_convert(lambda x: x * 2, 1.0)
     assert values == [] and f(4.0) == 8.0
     text = message(ArgumentTypeError, lambda: f((1.0, 2.0)))
-    assert text == "closure_convert: the arguments' structure is not that of the examples"
+    assert text.startswith("closure_convert: the arguments must have the structure of the examples")
 
 
 # --- as decorators
@@ -616,7 +614,7 @@ def test_functions_without_rules():
             f(1.0)
         assert str(e.value).endswith(f"with {method}")
         assert message(ArgumentTypeError, lambda make=make: make(3)) == (
-            f"custom_{op}: takes a function\n  got  3"
+            f"custom_{op}: takes a function\n  fun  3"
         )
 
 

@@ -663,7 +663,9 @@ def test_bad_stacked_arrays():
         "scan: length must be a Python int\n  length  2.5"
     )
     assert message(ArgumentTypeError, lambda: lax.scan(f, "a", F32)) == (
-        "scan: init is not an array\n  got  a"
+        "scan: init is not an array: it is a str\n"
+        "  init  a\n"
+        "  fix   let the function close over what is not an array"
     )
     assert message(ArgumentError, lambda: lax.scan(f, 0, F32, unroll=-1)) == (
         "scan: unroll must be a bool or a positive int\n  unroll  -1"
@@ -756,7 +758,7 @@ def test_bad_bodies_of_while():
 def test_bad_bounds():
     body = lambda i, x: x
     assert message(ArgumentTypeError, lambda: lax.fori_loop("a", 3, body, 0)) == (
-        "fori_loop: lower must be an integer\n  lower  a"
+        "fori_loop: lower must be an integer, not a str\n  lower  a"
     )
     assert message(ShapeError, lambda: lax.fori_loop(0, np.arange(2), body, 0)) == (
         "fori_loop: upper must be a scalar\n  upper  int32[2]"
