@@ -115,7 +115,7 @@ class ShapeError(PlaitError, ValueError, TypeError):
     """Shapes, axes or sizes that do not fit together."""
 
 
-class DtypeError(PlaitError, TypeError):
+class DtypeError(PlaitError, ValueError, TypeError):
     """A dtype that the operation does not take, or dtypes that do not mix."""
 
 
@@ -125,6 +125,10 @@ class ArgumentError(PlaitError, ValueError):
 
 class ArgumentTypeError(PlaitError, TypeError):
     """An argument of the wrong kind: not an array, not a function, not hashable."""
+
+
+class UnsupportedError(ArgumentTypeError, NotImplementedError):
+    """A use that NumPy knows and that arrays which never change cannot have."""
 
 
 class OutOfRangeError(PlaitError, IndexError, ValueError):

@@ -213,3 +213,8 @@ def test_iterative_solvers_take_trees_and_stop_when_told():
     assert not np.allclose(cg(POS, V, maxiter=1)[0], want, atol=1e-6)
     near(gmres(GENERAL, V, restart=2, tol=1e-11)[0], np.linalg.solve(GENERAL, V), 1e-8)
     assert int(gmres(np.full((2, 2), np.nan), np.ones(2))[1]) == -1
+
+
+def test_square_roots_of_singular_matrices():
+    for a in (np.zeros((2, 2)), np.diag([0.0, 4.0]), np.zeros((3, 3)) + np.diag([0, 0, 9.0])):
+        np.testing.assert_allclose(sl.sqrtm(a), np.sqrt(a))

@@ -249,6 +249,11 @@ def test_gaussian_kde(bw_method, x64):
     again = jax.tree_util.tree_unflatten(tree, leaves)
     np.testing.assert_array_equal(jax.jit(lambda k: k.pdf(points))(again), ours.pdf(points))
     assert ours.resample(jax.random.key(0), (3, 4)).shape == (2, 3, 4)
+    # The numbers that JAX draws from this key.
+    known = [[-0.212, -0.145, 0.513], [1.273, -1.7027, 1.0343]]
+    normals = np.random.default_rng(0).normal(size=(2, 5)).astype(f32)
+    drawn = stats.gaussian_kde(normals).resample(jax.random.key(1), (3,))
+    np.testing.assert_allclose(drawn, known, atol=1e-4)
 
 
 def test_gaussian_kde_of_numbers():

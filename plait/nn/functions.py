@@ -504,7 +504,8 @@ def logmeanexp(x: Any, axis: Any = None, where: Any = None, keepdims: bool = Fal
     axes = axes_in(axis, type_.ndim, "logmeanexp")
     total = logsumexp(x, axes, keepdims=keepdims, where=where)
     if where is None:
-        return total - math.log(max(1, math.prod(type_.shape[a] for a in axes)))
+        n = math.prod(type_.shape[a] for a in axes)
+        return total - (math.log(n) if n else -math.inf)
     counted = jnp.broadcast_to(jnp.asarray(where, bool), type_.shape)
     return total - jnp.log(jnp.sum(counted, axes, dtype=total.dtype, keepdims=keepdims))
 

@@ -26,7 +26,8 @@ from plait.numpy.promotion import (
     value,
 )
 from plait.ops import axes as ops
-from plait.ops.dot import canonical_precision, dot_general_p
+from plait.ops.dot import canonical_precision
+from plait.ops.dot import product as ops_product
 
 _NO_AXES = ((), ())
 
@@ -40,13 +41,8 @@ def product(
     preferred: Any = None,
 ) -> Any:
     """dot_general of arrays or tracers of one dtype; see ops/dot.py."""
-    return dot_general_p.bind(
-        a,
-        b,
-        dimension_numbers=(contracted, batch),
-        precision=canonical_precision(precision),
-        preferred_element_type=None if preferred is None else to_dtype(preferred),
-    )
+    preferred = None if preferred is None else to_dtype(preferred)
+    return ops_product(a, b, (contracted, batch), canonical_precision(precision), preferred)
 
 
 def _mismatch(

@@ -160,6 +160,9 @@ def _cast(x: Any, dtype: Any) -> np.ndarray:
     """Host values in a dtype that was asked for; Python ints must fit, all else converts."""
     if isinstance(x, int) and not isinstance(x, bool):
         dtypes.check_fits(x, dtype)
+    if type(x) is complex and dtype not in dtypes.COMPLEX:
+        fix = "dtype=complex, or its .real"
+        raise DtypeError("a complex number is not real", op="array", object=x, dtype=dtype, fix=fix)
     x = np.asarray(x)
     if x.dtype == object:
         raise ArgumentTypeError("these objects are not numbers", op="array", object=x)

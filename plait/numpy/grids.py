@@ -17,18 +17,16 @@ from plait.ops.iota import iota_p
 from plait.ops.slices import concatenate_p
 
 
-def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> tuple[Any, ...]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
     """One array for each vector of coordinates, on the grid that they span.
 
     indexing "xy" puts the second vector along the first axis, "ij" keeps the order.
 
     >>> jnp.meshgrid(jnp.array([1, 2, 3]), jnp.array([10, 20]))
-    (Array([[1, 2, 3],
+    [Array([[1, 2, 3],
             [1, 2, 3]], dtype=int32),
      Array([[10, 10, 10],
-            [20, 20, 20]], dtype=int32))
+            [20, 20, 20]], dtype=int32)]
     >>> [x.shape for x in jnp.meshgrid(jnp.ones(3), jnp.ones(2), indexing="ij", sparse=True)]
     [(3, 1), (1, 2)]
     """
@@ -53,7 +51,7 @@ def meshgrid(
         sizes[order[k]] = a.shape[0]
         grid = reshape(a, sizes)
         grids.append(grid if sparse else broadcast_to(grid, tuple(shape)))
-    return tuple(grids)
+    return grids
 
 
 def indices(dimensions: Sequence[int], dtype: Any = None, sparse: bool = False) -> Any:

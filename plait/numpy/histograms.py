@@ -24,6 +24,7 @@ from plait.numpy.promotion import (
     promote_dtypes,
     result_type,
     static_int,
+    to_inexact,
     value,
 )
 from plait.numpy.searching import searchsorted
@@ -128,7 +129,7 @@ def histogram(
         w = value("histogram", weights, 3)
         if w.shape != a.shape:
             raise ShapeError("needs one weight for each element", op="histogram", a=a, weights=w)
-        w = ravel(w)
+        w = ravel(to_inexact("histogram", promote_dtypes("histogram", (a, w))[1]))
     places = _bins(x, edges)
     zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), (n,))
     counts = At(zeros)[places].add(w, mode="drop")

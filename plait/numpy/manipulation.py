@@ -345,16 +345,16 @@ def broadcast_to(array: Any, shape: Any) -> Any:
     return ops.broadcast_to(a, shape_of(shape, "broadcast_to"))
 
 
-def broadcast_arrays(*args: Any) -> tuple[Any, ...]:
+def broadcast_arrays(*args: Any) -> list[Any]:
     """The arrays, each repeated to the shape they broadcast to together.
 
     >>> jnp.broadcast_arrays(jnp.array([1, 2]), jnp.array([[3], [4]]))
-    (Array([[1, 2],
+    [Array([[1, 2],
             [1, 2]], dtype=int32),
      Array([[3, 3],
-            [4, 4]], dtype=int32))
+            [4, 4]], dtype=int32)]
     """
-    return tuple(broadcast_together("broadcast_arrays", *args)) if args else ()
+    return list(broadcast_together("broadcast_arrays", *args)) if args else []
 
 
 # --- join

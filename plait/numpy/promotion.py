@@ -27,6 +27,7 @@ from plait.errors import (
     ArgumentTypeError,
     PlaitError,
     ShapeError,
+    UnsupportedError,
 )
 from plait.ops.arithmetic import convert_element_type, convert_p
 from plait.ops.axes import broadcast_in_dim, broadcast_in_dim_p, check_shape, normalise_axis
@@ -460,7 +461,7 @@ def static_int(n: Any, op: str, name: str) -> int:
 def out_is_none(op: str, out: Any) -> None:
     """Raise for an `out=` argument: arrays never change in place."""
     if out is not None:
-        raise ArgumentTypeError(
+        raise UnsupportedError(
             "arrays do not change in place, so `out` must be None",
             op=op,
             fix="use the returned array",

@@ -471,6 +471,8 @@ def _variance(
     real = dtypes.real_of(work)
     middle = mean(x, axes, keepdims=True, where=where) if mean_given is None else mean_given
     distance = ufuncs.subtract(x, middle)
+    if where is not None:  # lest what does not count, NaN perhaps, come back in the derivative
+        distance = ufuncs.where(where, distance, np.zeros((), work))
     squared = squared_size(distance)
     count = _count(op, x, axes, where, real)
     total = sum(squared, axes, where=where)

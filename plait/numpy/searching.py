@@ -169,6 +169,9 @@ def top_k(x: Any, k: int, /, *, axis: int = -1) -> tuple[Any, Any]:
 # --- searching in sorted arrays
 
 
+_SEARCHES = ("scan", "scan_unrolled", "sort", "compare_all", "default")
+
+
 def searchsorted(
     a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
 ) -> Any:
@@ -181,6 +184,9 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ArgumentError("side is 'left' or 'right'", op="searchsorted", side=side)
+    if method not in _SEARCHES:
+        fix = f"one of {_SEARCHES}"
+        raise ArgumentError("there is no such method", op="searchsorted", method=method, fix=fix)
     a, v = promote_dtypes("searchsorted", (a, v))
     if a.ndim != 1:
         raise ShapeError("needs a vector to search in", op="searchsorted", a=a)

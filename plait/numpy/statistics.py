@@ -14,7 +14,7 @@ from plait.numpy import contraction, reduction, ufuncs
 from plait.numpy.at_once import at_once
 from plait.numpy.indexing import take_along_axis
 from plait.numpy.manipulation import concatenate
-from plait.numpy.parts import ceil, floor, imag, isnan, real
+from plait.numpy.parts import ceil, floor, imag, isinf, isnan, real
 from plait.numpy.pieces import diagonal
 from plait.numpy.promotion import (
     astype,
@@ -269,9 +269,8 @@ def _of_rows(op: str, x: Any, q: Any, method: str, ignore_nan: bool, weights: An
     elif method == "higher":
         y = above
     elif method == "midpoint":
-        # Infinities of two signs have no middle; equal ones are it.
-        y = ufuncs.multiply(ufuncs.add(below, above), 0.5)
-        y = ufuncs.where(ufuncs.equal(below, above), below, y)
+        # The sum of the two might overflow. Infinities of two signs have no middle.
+        y = ufuncs.add(ufuncs.multiply(below, 0.5), ufuncs.multiply(above, 0.5))
     elif method == "nearest":
         y = ufuncs.where(ufuncs.greater(share, 0.5), above, below)
     else:
@@ -296,8 +295,11 @@ def _between(below: Any, above: Any, share: Any) -> Any:
         ufuncs.multiply(below, ufuncs.subtract(1, share)), ufuncs.multiply(above, share)
     )
     # 0 * inf is NaN: where nothing of the other end is taken, this end is the answer.
-    exact = ufuncs.logical_or(ufuncs.equal(share, 0), ufuncs.equal(below, above))
-    return ufuncs.where(exact, below, weighted)
+    equal = ufuncs.equal(below, above)
+    whole = ufuncs.logical_or(ufuncs.equal(share, 0), ufuncs.logical_and(equal, isinf(below)))
+    # Between equal numbers lies that number, exactly; both have their share of the derivative.
+    inside = ufuncs.add(below, ufuncs.multiply(ufuncs.subtract(above, below), share))
+    return ufuncs.where(whole, below, ufuncs.where(equal, inside, weighted))
 
 
 # --- correlation

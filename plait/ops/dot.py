@@ -575,13 +575,20 @@ def dot_general(
     (5, 2, 4)
     """
     numbers = dimension_pairs(dimension_numbers, type_of(lhs), type_of(rhs), "dot_general")
-    return dot_general_p.bind(
-        lhs,
-        rhs,
-        dimension_numbers=numbers,
-        precision=canonical_precision(precision),
-        preferred_element_type=preferred_dtype(preferred_element_type),
-    )
+    preferred = preferred_dtype(preferred_element_type)
+    return product(lhs, rhs, numbers, canonical_precision(precision), preferred)
+
+
+def product(lhs: Any, rhs: Any, numbers: Any, precision: Any, preferred: Any) -> Any:
+    """dot_general with checked parameters; rounded to a preferred float dtype of fewer bits than
+    the operands have.
+    """
+    params = {"dimension_numbers": numbers, "precision": precision}
+    if preferred in dtypes.FLOAT and preferred.itemsize < type_of(lhs).dtype.itemsize:
+        y = dot_general_p.bind(lhs, rhs, **params, preferred_element_type=None)
+        if type_of(y).dtype in dtypes.FLOAT:
+            return convert_element_type(y, preferred)
+    return dot_general_p.bind(lhs, rhs, **params, preferred_element_type=preferred)
 
 
 def preferred_dtype(preferred: Any) -> Any:

@@ -184,8 +184,14 @@ def _root(a: Any) -> Any:
     t, q = _complex_schur(a)
     roots = jnp.sqrt(jnp.diagonal(t))
     eye = jnp.eye(t.shape[-1], dtype=t.dtype)
+
     # R R = T: column j above the diagonal is (R + r_j) r = t.
-    r = _columns(t, roots, lambda f, j: f + roots[j] * eye, lambda f, j: t[:, j])
+    def shift(f: Any, j: Any) -> Any:
+        sums = roots + roots[j]
+        # 0 r = 0: any r will do.
+        return strict_triu(f) + jnp.where((sums == 0) & (t[:, j] == 0), 1, sums) * eye
+
+    r = _columns(t, roots, shift, lambda f, j: t[:, j])
     return matmul(matmul(q, r), adjoint(q))
 
 

@@ -105,7 +105,7 @@ CASES: dict[str, Any] = {
     ),
     "dot: keys": lambda: dot(KEYS, KEYS, ((0,), (0,))),
     "dot: a preferred key": lambda: dot(X, X.T, preferred_element_type=KEYS.dtype),
-    "dot: fewer bits": lambda: dot(X, X.T, preferred_element_type=np.float16),
+    "dot: fewer bits": lambda: dot(N, N.T, preferred_element_type=np.int8),
     "dot: numbers of axes": lambda: dot(X, X.T, ((1,), ())),
     "dot: an axis twice": lambda: dot(SQUARE, SQUARE, ((0, 0), (0, 1))),
     "dot: no pairs": lambda: lax.dot_general(X, X.T, (1, 0)),  # type: ignore[arg-type]

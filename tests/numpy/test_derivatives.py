@@ -107,3 +107,26 @@ def test_gradients_at_kinks_and_infinities():
 def test_integers_have_no_derivative():
     f = plait.grad(lambda x: jnp.sum(x[ints(3, low=0, high=2)] * jnp.argsort(x)[0]))
     assert f(np.float32([3, 1, 2])).dtype == np.float32
+
+
+def test_variance_of_what_is_not_nan():
+    x = np.array([1, np.nan, 3, 6], np.float32)
+    kept = np.array([1, 3, 6], np.float32)
+    for name in ("nanvar", "nanstd", "nanmean"):
+        got = np.asarray(plait.grad(getattr(jnp, name))(x))
+        want = plait.grad(getattr(jnp, name.removeprefix("nan")))(kept)
+        np.testing.assert_allclose(got[[0, 2, 3]], want, rtol=1e-6)
+        assert got[1] == 0
+    mask = np.array([True, False, True, True])
+    got = plait.grad(lambda x: jnp.var(x, where=mask))(x)
+    np.testing.assert_allclose(got[np.array([0, 2, 3])], plait.grad(jnp.var)(kept), rtol=1e-6)
+
+
+def test_quantiles_between_equal_elements_share_the_derivative():
+    for x, want in (([2, 2], [0.5, 0.5]), ([1, 2, 2, 3], [0, 0.5, 0.5, 0])):
+        np.testing.assert_array_equal(plait.grad(jnp.median)(np.float32(x)), want)
+        got = plait.grad(lambda x: jnp.quantile(x, 0.5))(np.float32(x))
+        np.testing.assert_array_equal(got, want)
+    same = np.full(3, 2.1, np.float32)
+    assert jnp.quantile(same, 0.37) == same[0]
+    assert jnp.quantile(np.float32([np.inf, np.inf, 1]), 0.9) == np.inf

@@ -164,3 +164,12 @@ def test_errors():
         jnp.choose(np.array([5]), [V, V])
     with raises(ValueError, "q"):
         jnp.quantile(F, np.ones((2, 2)))
+
+
+def test_histograms_count_weights_in_floats():
+    x = np.float32([-1.5, -1, -0.5, -0.2, -1.8])
+    for weights in (np.full(5, 100, np.int8), np.ones(5, bool), np.full(5, 0.5, np.float16)):
+        counts, _ = jnp.histogram(x, 2, (-2, 0), weights)
+        want, _ = np.histogram(x, 2, (-2, 0), weights=weights.astype(float))
+        assert counts.dtype == np.float32
+        np.testing.assert_array_equal(counts, want)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import plait as jax
+import plait.numpy as jnp
 from plait.config import override
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.stage import stage
@@ -136,6 +137,13 @@ def test_preferred_element_type():
     np.testing.assert_array_equal(got, wide @ wide.T)
     got = lax.dot(operand(np.int8, 5), operand(np.int8, 5), preferred_element_type="float32")
     assert got.dtype == np.float32
+    # A result of fewer bits than the operands is rounded at the end.
+    a, b = f32(3, 4), f32(4, 2)
+    for f in (lax.dot, jnp.matmul, lambda a, b, **to: jnp.einsum("ij,jk", a, b, **to)):
+        got = f(a, b, preferred_element_type=jnp.bfloat16)
+        np.testing.assert_array_equal(got, f(a, b).astype(jnp.bfloat16))
+    slope = jax.grad(lambda a: lax.dot(a, b, preferred_element_type="float16").sum())(a)
+    assert slope.dtype == np.float32
     with pytest.raises(DtypeError, match="fewer bits"):
         lax.dot(f32(3).astype(np.int32), f32(3).astype(np.int32), preferred_element_type=np.int16)
 

@@ -215,9 +215,11 @@ class gaussian_kde:
         """Random vectors of this density: [d, *shape]."""
         which, noise = random.split(key)
         chosen = random.choice(which, self.n, shape=shape, p=self.weights)
-        normal = random.normal(noise, (self.d, *chosen.shape), self.dataset.dtype)
-        root = jnp.linalg.cholesky(self.covariance)
-        return self.dataset[:, chosen] + jnp.tensordot(root, normal, 1)
+        mean = jnp.zeros(self.d, self.covariance.dtype)
+        moved = random.multivariate_normal(
+            noise, mean, self.covariance, chosen.shape, self.dataset.dtype
+        )
+        return self.dataset[:, chosen] + jnp.moveaxis(moved, -1, 0)
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> Any:
         """Boxes of several dimensions have no integral here. Raises NotImplementedError."""
