@@ -37,7 +37,8 @@ def check_program(program: Program) -> None:
         derived = tuple(derived) if eqn.op.multiple_results else (derived,)
         stated = tuple(v.type for v in eqn.outputs)
         if derived != stated:
-            raise ProgramError(f"{where} states {stated}, its op gives {derived}\n{program}")
+            says, gives = (", ".join(map(str, types)) for types in (stated, derived))
+            raise ProgramError(f"{where} states {says}, its op gives {gives}\n{program}")
         for var in eqn.outputs:
             define(var, where)
         for inner in sub_programs(eqn.params):

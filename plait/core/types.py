@@ -175,7 +175,7 @@ def scalar_type(value: Any) -> ArrayType:
     for kind in _SCALARS:
         if isinstance(value, kind):
             return ArrayType((), dtypes.scalar_dtype(kind), kind is not bool)
-    raise TypeError(type(value))
+    raise TypeError(f"{type(value).__name__} is no Python number")
 
 
 def type_of(x: Any) -> ArrayType:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from plait.core.source import user_source
-from plait.errors import ArgumentError, ArgumentTypeError, BackendError
+from plait.errors import ArgumentError, ArgumentTypeError, BackendError, an
 from plait.runtime import client, coordinator, peers, plugins, xla
 from plait.runtime.cluster import Place, detect, from_variables
 from plait.runtime.faults import translate_error
@@ -160,7 +160,8 @@ def _whole(name: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise ArgumentTypeError(f"{name} is a whole number", op=_FUNCTION, got=value) from None
+        summary = f"{name} is a whole number, not {an(type(value).__name__)}"
+        raise ArgumentTypeError(summary, op=_FUNCTION, **{name: value}) from None
 
 
 def _split(address: Any) -> tuple[str, int]:

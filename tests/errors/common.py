@@ -30,6 +30,8 @@ _BUILTIN = (
     ValueError,
     TypeError,
     RuntimeError,
+    KeyError,
+    AssertionError,
 )
 
 
