@@ -393,7 +393,8 @@ def test_bad_indices():
         "switch: the index must be an integer\n  index  bool[]"
     )
     assert message(ShapeError, lambda: lax.switch(np.arange(2), one)) == (
-        "switch: the index must be a scalar\n  index  int32[2]"
+        "switch: the index must be a scalar\n  index  int32[2]\n"
+        "  fix    vmap the call, or select elements with jnp.select"
     )
     assert message(ArgumentTypeError, lambda: lax.switch("a", one)) == (
         "switch: the index must be an integer, not a str\n  index  a"
