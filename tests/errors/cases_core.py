@@ -10,7 +10,6 @@ import numpy as np
 
 import plait as jax
 import plait.numpy as jnp
-from plait import tree_util
 from plait.core import dtypes
 from plait.core.check import check_program
 from plait.core.primitive import Primitive, register, registered
@@ -26,10 +25,6 @@ V = np.array([1, 2, 3], np.float32)
 S = np.float32(1)
 F32, I32 = ArrayType((), dtypes.float32), ArrayType((), dtypes.int32)
 SPREAD = NamedSharding(jax.make_mesh((2,), ("i",)), jax.P("i"))
-
-
-def same(x: Any, y: Any) -> Any:
-    return x
 
 
 class Empty(Primitive):
@@ -109,7 +104,6 @@ CASES: dict[str, Any] = {
     "promote: dates": lambda: dtypes.promote(
         (np.dtype("datetime64[s]"), False), (dtypes.float32, False)
     ),
-    "canonicalize_dtype: keys": lambda: jax.dtypes.canonicalize_dtype(dtypes.KEY_DTYPE),
     "scalar_type: text": lambda: scalar_type("a"),
     # core/primitive.py, core/interpreter.py, interpreters/, hlo/module.py
     **{
@@ -134,13 +128,6 @@ CASES: dict[str, Any] = {
     "a rule that uses a traced value": lambda: jax.jit(
         lambda c: stage_closed(lambda x: [x * c], [F32], name="f")
     )(S),
-    # __init__.py, dtypes.py, tree_util.py
-    "plait: no such name": lambda: jax.no_such_name,  # type: ignore[attr-defined]
-    "scalar_type_of: text": lambda: jax.dtypes.scalar_type_of("a"),
-    "finfo: keys": lambda: jax.dtypes.scalar_type_of(jax.random.key(0)),
-    "reduce_associative: nothing": lambda: tree_util.tree_reduce_associative(same, ()),
-    "flatten_one_level: a leaf": lambda: tree_util.flatten_one_level(V),
-    "flatten_one_level_with_keys: a leaf": lambda: tree_util.flatten_one_level_with_keys(V),
     # runtime/: one process, on CPU
     "format: an array": lambda: f"{jnp.ones(2):.2f}",
     "make_array_from_single_device_arrays: too few": lambda: (
