@@ -42,7 +42,8 @@ class Eager(Interpreter):
             for program in sub_programs(params):
                 table = program.memo
                 break
-        key = (op, state.key, *[x.sig for x in arrays], *params.values())
+        # The names too: rules bind parameters in orders of their own.
+        key = (op, state.key, *[x.sig for x in arrays], *params, *params.values())
         compiled = table.get(key)
         if compiled is None:
             compiled = self.compile(op, arrays, params)

@@ -18,6 +18,7 @@ from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, MissingRuleError, ShapeError
 from plait.hlo.builder import Builder
 from plait.hlo.module import module_text
+from plait.ops.triangular import triangular_solve_p
 from plait.regions.linear_solve import linear_solve_p
 from plait.testing import assert_close, check_grads, check_op
 
@@ -247,3 +248,17 @@ def test_what_runs_on_cpus_only_says_so(name):
         text_for("gpu", lambda x: getattr(ll, name)(x), A)
     assert f"{name}: cannot run on the platform 'gpu'" in str(raised.value)
     assert "put the operands on a CPU" in str(raised.value)
+
+
+def test_parameters_of_the_same_values_in_another_order():
+    # What ops are called with at once is kept, by the values of their parameters: and their names.
+    a, b = np.float32([[2, 1], [3, 4]]), np.float32([[1, 2], [3, 4]])
+    names = ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")
+    for values in itertools.product([False, True], repeat=3):
+        params = dict(zip(names, (*values, False, False), strict=True))
+        for order in itertools.permutations(params):
+            y = triangular_solve_p.bind(a, b, **{name: params[name] for name in order})
+            t = np.tril(a) if params["lower"] else np.triu(a)
+            t = t.T if params["transpose_a"] else t
+            got = t @ np.asarray(y) if params["left_side"] else np.asarray(y) @ t
+            np.testing.assert_allclose(got, b, rtol=1e-5)
