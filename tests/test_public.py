@@ -178,7 +178,7 @@ def test_meshes_without_devices():
     abstract = AbstractMesh((2, 2), ("a", "b"))
     assert abstract == AbstractMesh((("a", 2), ("b", 2))) and abstract.size == 4
     assert abstract.update(axis_sizes=(4, 1)).shape == {"a": 4, "b": 1}
-    with pytest.raises(ValueError, match="2 sizes were given for 1 names"):
+    with pytest.raises(ValueError, match="2 sizes for 1 name"):
         AbstractMesh((2, 2), ("a",))
     spread = NamedSharding(abstract, P("a"))
     with pytest.raises(ValueError, match="the mesh has no devices"):
@@ -237,7 +237,7 @@ def test_arrays_from_parts():
     s = NamedSharding(mesh, P("a"))
     with pytest.raises(ValueError, match="another shape than its place"):
         jax.make_array_from_callback(X.shape, s, lambda i: X)
-    with pytest.raises(ValueError, match="1 arrays were given for the parts on 4 devices"):
+    with pytest.raises(ValueError, match="1 array for the parts on 4 devices"):
         jax.make_array_from_single_device_arrays(X.shape, s, [jnp.array(X)])
     with pytest.raises(ValueError, match="neither the whole array"):
         jax.make_array_from_process_local_data(s, X, (8, 2))

@@ -14,7 +14,7 @@ from plait.core import dtypes
 from plait.core.array_methods import ArrayMethods
 from plait.core.interpreter import Tracer, leaked
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentTypeError, DonatedError, PlaitRuntimeError, an
+from plait.errors import ArgumentTypeError, DonatedError, PlaitRuntimeError
 from plait.runtime import client, xla
 from plait.runtime.placement import OnDevice, Part, Placed, Placement, Sharded, Shown, signature
 
@@ -358,7 +358,7 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         if self.type.ndim == 0:
             return format(self.numbers()[()], spec)
         if spec:
-            raise TypeError(f"the format {spec!r} is for scalars, and this is {an(str(self.type))}")
+            raise ArgumentTypeError(f"the format {spec!r} is for scalars", op="format", array=self)
         return str(self)
 
     # --- copies, pickles, other libraries

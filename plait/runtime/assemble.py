@@ -12,7 +12,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, ShapeError, several
 from plait.runtime import xla
 from plait.runtime.array import Array, canonical_value, from_host
 from plait.runtime.placement import Sharded, signature
@@ -69,7 +69,7 @@ def make_array_from_single_device_arrays(
     places = _own(sharding.parts(shape))
     if len(arrays) != len(places):
         raise ArgumentError(
-            f"{len(arrays)} arrays were given for the parts on {len(places)} devices",
+            f"{several(len(arrays), 'array')} for the parts on {several(len(places), 'device')}",
             op=op,
             sharding=sharding,
         )

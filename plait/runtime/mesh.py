@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from plait.config import config, override, state
-from plait.errors import ArgumentError, ArgumentTypeError
+from plait.errors import ArgumentError, ArgumentTypeError, several
 from plait.runtime import client
 
 
@@ -96,7 +96,8 @@ class AbstractMesh(MeshAxes):
         self.axis_sizes, self.axis_names = tuple(axis_sizes), _names(axis_names)
         if len(self.axis_sizes) != len(self.axis_names):
             raise ArgumentError(
-                f"{len(self.axis_sizes)} sizes were given for {len(self.axis_names)} names",
+                f"{several(len(self.axis_sizes), 'size')} for "
+                f"{several(len(self.axis_names), 'name')}",
                 op="AbstractMesh",
                 axis_sizes=self.axis_sizes,
                 axis_names=self.axis_names,
@@ -251,7 +252,7 @@ def set_mesh(mesh: Mesh | None) -> Any:
     PartitionSpec('i')
     """
     if mesh is not None and not isinstance(mesh, Mesh):
-        raise ArgumentTypeError("a Mesh is needed", op="set_mesh", got=mesh)
+        raise ArgumentTypeError("a Mesh is needed", op="set_mesh", mesh=mesh)
     return _SetMesh(mesh)
 
 

@@ -74,7 +74,7 @@ def device_put(
                 raise ArgumentTypeError(
                     "device is a device, a sharding, or a list of devices",
                     op="device_put",
-                    got=d,
+                    device=d,
                     fix="plait.devices()[k], or NamedSharding(mesh, PartitionSpec(...))",
                 )
         flat = [named(d, "device_put") for d in flat]
@@ -256,7 +256,7 @@ def _listed(devices: Any, op: str) -> tuple[Any, ...]:
         found = tuple(devices)
     except TypeError:
         raise ArgumentTypeError(
-            "devices is a list of devices", op=op, got=devices, fix="give plait.devices()"
+            "devices is a list of devices", op=op, devices=devices, fix="give plait.devices()"
         ) from None
     if not found:
         raise ArgumentError("devices is empty", op=op, fix="give plait.devices()")

@@ -124,8 +124,9 @@ def indices(value: Any, op: str, what: str) -> tuple[int, ...]:
     """An int, a sequence of ints or None as a tuple."""
     if value is None:
         return ()
+    given: dict[str, Any] = {what: value}
     if isinstance(value, str):
-        raise ArgumentTypeError(f"{what} takes ints", op=op, got=value)
+        raise ArgumentTypeError(f"{what} takes ints", op=op, **given)
     try:
         return (operator.index(value),)
     except TypeError:
@@ -133,9 +134,7 @@ def indices(value: Any, op: str, what: str) -> tuple[int, ...]:
     try:
         return tuple(operator.index(v) for v in value)
     except TypeError:
-        raise ArgumentTypeError(
-            f"{what} is an int or a sequence of ints", op=op, got=value
-        ) from None
+        raise ArgumentTypeError(f"{what} is an int or a sequence of ints", op=op, **given) from None
 
 
 def names_tuple(value: Any, op: str, what: str) -> tuple[str, ...]:
@@ -148,7 +147,8 @@ def names_tuple(value: Any, op: str, what: str) -> tuple[str, ...]:
     except TypeError:
         names = (value,)
     if not all(isinstance(n, str) for n in names):
-        raise ArgumentTypeError(f"{what} is a name or a sequence of names", op=op, got=value)
+        given: dict[str, Any] = {what: value}
+        raise ArgumentTypeError(f"{what} is a name or a sequence of names", op=op, **given)
     return names
 
 
@@ -288,7 +288,7 @@ def check_axes(axes: Any, what: str, op: str) -> None:
             raise ArgumentTypeError(
                 f"{what} holds ints and None, in the containers of the arguments",
                 op=op,
-                got=leaf,
+                leaf=leaf,
                 fix=_call_the_result(leaf, op),
             )
 
@@ -301,7 +301,7 @@ def check_axis_name(name: Any, op: str) -> None:
         raise ArgumentTypeError(
             "an axis name is a string, or anything else that is hashable",
             op=op,
-            got=name,
+            axis_name=name,
             fix=_call_the_result(name, op),
         ) from None
 
@@ -316,9 +316,9 @@ def check_axis_size(size: Any, op: str) -> None:
     if size is None:
         return
     if isinstance(size, bool) or not hasattr(size, "__index__"):
-        raise ArgumentTypeError("axis_size is an int", op=op, got=size)
+        raise ArgumentTypeError("axis_size is an int", op=op, axis_size=size)
     if operator.index(size) < 0:
-        raise ArgumentError("axis_size cannot be negative", op=op, got=size)
+        raise ArgumentError("axis_size cannot be negative", op=op, axis_size=size)
 
 
 def spread_in_axes(

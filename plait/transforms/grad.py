@@ -86,7 +86,7 @@ class _Flat:
                 raise ArgumentTypeError(
                     f"with has_aux=True, {function_name(self.fun)} returns a pair (result, aux)",
                     op=self.op,
-                    got=result if is_array(result) else type(result).__name__,
+                    result=result if is_array(result) else type(result).__name__,
                     function=function_source(self.fun),
                     fix="return (result, aux), or leave has_aux out",
                 )
@@ -358,7 +358,9 @@ def jvp(
     for value, what in ((primals, "primals"), (tangents, "tangents")):
         if not isinstance(value, tuple | list):
             raise ArgumentTypeError(
-                f"{what} is a tuple of arguments, also for one argument: (x,)", op="jvp", got=value
+                f"{what} is a tuple of arguments, also for one argument: (x,)",
+                op="jvp",
+                **dict[str, Any]({what: value}),
             )
     leaves, structure = tree.flatten(tuple(primals))
     t_leaves, t_structure = tree.flatten(tuple(tangents))

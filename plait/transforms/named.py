@@ -24,7 +24,7 @@ def named_scope(name: str) -> Any:
     True
     """
     if not isinstance(name, str):
-        raise ArgumentTypeError("the name is a string", op="named_scope", got=name)
+        raise ArgumentTypeError("the name is a string", op="named_scope", name=name)
     return scope(name)
 
 
@@ -56,7 +56,7 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
     6.0
     """
     if not isinstance(version, int):
-        raise ArgumentTypeError("the version is an int", op="composite", got=version)
+        raise ArgumentTypeError("the version is an int", op="composite", version=version)
     return named_call(decomposition, name=name)
 
 

@@ -392,7 +392,7 @@ def pmap(
             raise ArgumentTypeError(
                 "devices is a list of devices, as plait.devices() gives them",
                 op="pmap",
-                got=devices,
+                devices=devices,
             )
         if len(set(devices)) != len(devices):
             raise ArgumentError("a device is named twice", op="pmap", devices=devices)

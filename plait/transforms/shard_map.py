@@ -73,7 +73,7 @@ class _Layout:
             raise ArgumentTypeError(
                 f"the spec of {name} is not a PartitionSpec",
                 op="shard_map",
-                got=spec,
+                spec=spec,
                 fix="P() for an array that every device gets whole",
             )
         if len(spec) > rank:
@@ -160,7 +160,9 @@ class ShardMapFunction(JitFunction):
         names = self.leaf_names(call)
         args, kwargs = call.dynamic
         if kwargs:
-            raise ArgumentTypeError("takes no keyword arguments", op="shard_map", got=list(kwargs))
+            raise ArgumentTypeError(
+                "takes no keyword arguments", op="shard_map", names=list(kwargs)
+            )
         specs = spread_specs(self.in_specs, args, "in_specs", "shard_map")
         layouts = [
             _Layout(spec, self.mesh, self.manual, t.ndim, name)
@@ -320,7 +322,7 @@ def shard_map(
         mesh = given
     if not isinstance(mesh, Mesh):
         raise ArgumentTypeError(
-            "a mesh is needed", op="shard_map", got=mesh, fix="mesh=plait.make_mesh((n,), ('i',))"
+            "a mesh is needed", op="shard_map", mesh=mesh, fix="mesh=plait.make_mesh((n,), ('i',))"
         )
     names = set(axis_names) or set(mesh.axis_names) - set(auto)
     unknown = names - set(mesh.axis_names)
@@ -350,7 +352,7 @@ def _check_named(sharding: Any, op: str) -> None:
         raise ArgumentTypeError(
             "a NamedSharding is needed",
             op=op,
-            got=sharding,
+            sharding=sharding,
             fix="NamedSharding(mesh, PartitionSpec(...))",
         )
 

@@ -163,4 +163,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "cov: weights": lambda: jnp.cov(X, fweights=V),
     "cov: weights of floats": lambda: jnp.cov(V, fweights=V),
     "cov: negative weights": lambda: jnp.cov(V, fweights=K - 2),
+    "searchsorted: a method": lambda: jnp.searchsorted(np.arange(3), 2, method="linear"),
+    "array: a complex number": lambda: jnp.array(1j, dtype=float),
 }
