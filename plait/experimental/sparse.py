@@ -154,7 +154,11 @@ class BCOO:
         return _product(self.T, x.T).T
 
     def __repr__(self) -> str:
-        return f"BCOO({type_of(self.data).dtype}{list(self.shape)}, nse={self.nse})"
+        # A tree that was mapped may hold anything.
+        dtype, shape = getattr(self.data, "dtype", None), getattr(self.indices, "shape", None)
+        if dtype is None or not shape:
+            return f"BCOO(data={self.data!r}, indices={self.indices!r}, shape={self.shape})"
+        return f"BCOO({dtype}{list(self.shape)}, nse={self.nse})"
 
 
 def _product(a: BCOO, x: Any) -> Any:

@@ -66,6 +66,8 @@ def solve(a: Any, b: Any) -> Any:
     if not b.ndim:
         raise ShapeError("b needs at least one axis", op="solve", a=a, b=b)
     if b.ndim == 1:
+        if b.shape[0] != a.shape[-1]:
+            raise ShapeError("b must have as many elements as a has rows", op="solve", a=a, b=b)
         return ops.reshape(y := solve(a, ops.expand_dims(b, (1,))), y.shape[:-1])
     n = a.shape[-1]
     if b.shape[-2] != n:

@@ -406,6 +406,8 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
     (2, 4)
     """
     found = _common("concatenate", arrays, dtype)
+    if hasattr(axis, "shape"):  # the mistake concatenate(x, y)
+        axis_in(axis, 1, "concatenate")
     if axis is None:
         found, axis = [ravel(x) for x in found], 0
     if not found[0].ndim:

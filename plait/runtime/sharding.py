@@ -7,6 +7,7 @@ The runtime itself works with placements (placement.py); these classes describe 
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -49,6 +50,16 @@ class PartitionSpec(tuple):
 
 class Sharding:
     """Base: which part of an array each device holds."""
+
+    def __getattr__(self, name: str) -> Any:
+        # The package jax asks for names of its own, if it meets an array of plait's.
+        text = f"{type(self).__name__!r} object has no attribute {name!r}"
+        if "jax" in sys.modules and "plait.as_jax" not in sys.modules:
+            text += (
+                "\n  note  a library that uses the package jax was given an array of plait's"
+                "\n  fix   python -m plait.as_jax program.py, so that the library uses plait"
+            )
+        raise AttributeError(text)
 
     def parts(self, shape: Sequence[int]) -> list[tuple[Any, tuple[slice, ...]]]:
         """(device, index of its part) for an array of a shape."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 from typing import Any
 
 import numpy as np
@@ -533,3 +534,14 @@ def test_a_training_step_in_all_three_ways():
         want = want - 0.1 * 2 * x.T @ (x @ want - y) / 16
     for got in (a, b, c):
         same(got, want, rtol=1e-4)
+
+
+def test_beside_the_package_jax(monkeypatch):
+    sharding = jnp.ones(2).sharding
+    with pytest.raises(AttributeError, match="has no attribute '_is_concrete'$"):
+        _ = sharding._is_concrete
+    monkeypatch.setitem(sys.modules, "jax", object())
+    monkeypatch.delitem(sys.modules, "plait.as_jax", raising=False)
+    with pytest.raises(AttributeError, match=r"python -m plait\.as_jax"):
+        _ = sharding._is_concrete
+    assert pickle.loads(pickle.dumps(NamedSharding(grid(x=2), P("x")))).spec == P("x")
