@@ -81,7 +81,7 @@ def test_errors(call, word):
 
 
 def test_a_mapped_tree_can_be_shown():
-    a = sparse.BCOO.fromdense(jnp.eye(2))
+    a = BCOO.fromdense(jnp.eye(2))
     assert repr(a) == "BCOO(float32[2, 2], nse=2)"
     shapes = jax.tree.map(jnp.shape, a)
     assert repr(shapes) == "BCOO(data=(2,), indices=(2, 2), shape=(2, 2))"

@@ -165,4 +165,5 @@ CASES: dict[str, Callable[[], Any]] = {
     "cov: negative weights": lambda: jnp.cov(V, fweights=K - 2),
     "searchsorted: a method": lambda: jnp.searchsorted(np.arange(3), 2, method="linear"),
     "array: a complex number": lambda: jnp.array(1j, dtype=float),
+    "solve: a vector": lambda: jnp.linalg.solve(np.eye(3), np.ones(2)),
 }

@@ -544,4 +544,3 @@ def test_beside_the_package_jax(monkeypatch):
     monkeypatch.delitem(sys.modules, "plait.as_jax", raising=False)
     with pytest.raises(AttributeError, match=r"python -m plait\.as_jax"):
         _ = sharding._is_concrete
-    assert pickle.loads(pickle.dumps(NamedSharding(grid(x=2), P("x")))).spec == P("x")
