@@ -70,7 +70,6 @@ def test_initializers():
         (lambda: orthogonal()(KEY, (3,)), "at least 2 axes"),
         (lambda: delta_orthogonal()(KEY, (2, 3)), "3 to 5 axes"),
         (lambda: delta_orthogonal()(KEY, (3, 4, 3)), "as many outputs"),
-        (lambda: orthogonal()(KEY, (2, 3), out_sharding=1), "out_sharding"),
     ],
 )
 def test_what_cannot_be(call, words):

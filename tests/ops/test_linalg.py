@@ -256,7 +256,8 @@ def test_parameters_of_the_same_values_in_another_order():
     names = ("left_side", "lower", "transpose_a", "conjugate_a", "unit_diagonal")
     for values in itertools.product([False, True], repeat=3):
         params = dict(zip(names, (*values, False, False), strict=True))
-        for order in itertools.permutations(params):
+        for turn in range(3):
+            order = (*names[turn:], *names[:turn])
             y = triangular_solve_p.bind(a, b, **{name: params[name] for name in order})
             t = np.tril(a) if params["lower"] else np.triu(a)
             t = t.T if params["transpose_a"] else t
