@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import pathlib
+import re
 from typing import Any
 
 import pytest
@@ -134,6 +135,11 @@ ELSEWHERE = {
 }
 
 
+def unquoted(words: str) -> str:
+    """Source without its quotes, which versions of Python unparse in different ways."""
+    return re.sub(r"[\\'\"]", "", words)
+
+
 def sites() -> dict[tuple[str, int], str]:
     """Where the covered modules raise: (file, line) -> the summary, or the exception."""
     found = {}
@@ -163,9 +169,10 @@ def test_every_raise_is_in_the_table():
     seen = set()
     for call in CASES.values():
         seen.update(met(raised(call)))
+    elsewhere = set(map(unquoted, ELSEWHERE))
     missing = {
         f"{file}:{line}: {words}"
         for (file, line), words in sites().items()
-        if (file, line) not in seen and words not in ELSEWHERE
+        if (file, line) not in seen and unquoted(words) not in elsewhere
     }
     assert not missing, "\n".join(sorted(missing))

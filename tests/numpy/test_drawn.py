@@ -114,7 +114,9 @@ def test_every_function_that_numpy_has_is_drawn():
 
 def test_the_lists_name_functions():
     for name in {*TABLE, *" ".join(ELSEWHERE).split()}:
-        assert callable(namesake(np, name)) and callable(namesake(jnp, name)), name
+        # NumPy 2.5 has no row_stack any more.
+        known = name == "row_stack" or callable(namesake(np, name))
+        assert known and callable(namesake(jnp, name)), name
     assert not set(TABLE) & set(" ".join(ELSEWHERE).split())
 
 
