@@ -27,6 +27,7 @@ from plait.ops.gamma_formula import (
     digamma,
     gamma,
     log1p_less_x,
+    log_beta,
     log_gamma,
     log_gamma_1p,
     log_gamma_ratio,
@@ -44,6 +45,8 @@ _AT_ONCE = 4  # rounds between two looks at whether more are needed: half the ti
 
 def _gamma_density(m: Any, a: Any, x: Any) -> Any:
     """x^a e^-x / Γ(a + 1): by powers where these are finite, which lose less than logarithms."""
+    if a.dtype != np.float64:  # on TPUs, where Γ overflows early
+        return m.exp(_log_gamma_density(m, a, x))
     usual = (a > 1e-300) & (a < 170.0) & (x < 600.0)
     a_, x_ = m.where(usual, a, 1.0), m.where(usual, x, 1.0)
     half = m.power(x_, a_ * 0.5)
@@ -436,20 +439,24 @@ def _log_growth(m: Any, t: Any, one_plus_t: Any) -> Any:
 
 def _beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
     """x^a (1 - x)^b / B(a, b): by powers where these are finite; logarithms lose more digits."""
+    if a.dtype != np.float64:  # on TPUs, where Γ overflows early
+        return m.exp(_log_beta_density(m, a, b, x, log_beta(m, a, b)))
     a, b = m.maximum(a, 1e-300), m.maximum(b, 1e-300)  # whose Γ is finite
     usual = a + b < 170.0
     a_, b_ = m.where(usual, a, 1.0), m.where(usual, b, 1.0)
     rest, lost = two_sum(m.full_like(x, 1.0), -x)
     near = m.power(x, a_) * m.power(rest, b_) / beta(m, a_, b_)
     near = near + near * (b_ * lost / rest)
-    return m.where(usual, near, m.exp(_log_beta_density(m, a, b, x)))
-
-
-def _log_beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
-    """log(x^a (1 - x)^b / B(a, b)) for a + b >= 170, without subtracting large numbers."""
     small, large = m.minimum(a, b), m.maximum(m.maximum(a, b), LARGE)
-    log_beta = log_gamma(m, small) - log_gamma_ratio(m, large, small)
-    plain = (a * m.log(x) + b * m.log1p(-x)) - log_beta
+    normaliser = log_gamma(m, small) - log_gamma_ratio(m, large, small)
+    return m.where(usual, near, m.exp(_log_beta_density(m, a, b, x, normaliser)))
+
+
+def _log_beta_density(m: Any, a: Any, b: Any, x: Any, normaliser: Any) -> Any:
+    """log(x^a (1 - x)^b / B(a, b)), log B(a, b) given; for large a and b not needed, without
+    subtracting large numbers.
+    """
+    plain = (a * m.log(x) + b * m.log1p(-x)) - normaliser
     p, q = m.maximum(a, LARGE), m.maximum(b, LARGE)
     both = p + q
     # (p + q) x - p, all of whose digits count where x is near the mean.
