@@ -328,17 +328,19 @@ def _run_inline(program: Program, xs: Sequence[Any]) -> Sequence[Any]:
     def value(atom: Atom) -> Any:
         return env[atom] if isinstance(atom, Var) else atom.operand
 
-    for eqn in program.equations:
-        operands = [value(a) for a in eqn.inputs]
-        context.source = eqn.source
-        if eqn.op is call_p:
-            ys = _run_inline(eqn.params["program"], operands)
-        else:
-            out = eqn.op.bind(*operands, **eqn.params)
-            ys = out if eqn.op.multiple_results else (out,)
-        env.update(zip(eqn.outputs, ys, strict=True))
-    context.source = before
-    return [value(a) for a in program.outputs]
+    try:
+        for eqn in program.equations:
+            operands = [value(a) for a in eqn.inputs]
+            context.source = eqn.source
+            if eqn.op is call_p:
+                ys = _run_inline(eqn.params["program"], operands)
+            else:
+                out = eqn.op.bind(*operands, **eqn.params)
+                ys = out if eqn.op.multiple_results else (out,)
+            env.update(zip(eqn.outputs, ys, strict=True))
+        return [value(a) for a in program.outputs]
+    finally:
+        context.source = before
 
 
 # --- what users call

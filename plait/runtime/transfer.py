@@ -108,9 +108,7 @@ def _same_shape(device: Any, x: Any) -> bool:
 def put_one(x: Any, target: Any) -> Any:
     """One array to one target. Raises: DonatedError for one that has no value any more."""
     if isinstance(x, Tracer):
-        if not isinstance(target, NamedSharding) or target.mesh.empty:
-            return x
-        return constrain(x, target.lowered_for(type_of(x).shape, "device_put"))
+        return constrain_named(x, target, "device_put") if isinstance(target, NamedSharding) else x
     if type(x) is Array:
         x.check_live("device_put")
     if target is None:
@@ -122,6 +120,11 @@ def put_one(x: Any, target: Any) -> Any:
     if isinstance(target, NamedSharding):
         return _sharded(x, target.lowered_for(type_of(x).shape, "device_put"))
     return spread(x, target)
+
+
+def constrain_named(x: Any, sharding: NamedSharding, op: str) -> Any:
+    """x with a constraint; as it is for a sharding of typeof(x), where no mesh is set."""
+    return x if sharding.mesh.empty else constrain(x, sharding.lowered_for(type_of(x).shape, op))
 
 
 def _on_device(x: Any, device: Any) -> Array:

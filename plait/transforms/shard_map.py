@@ -35,7 +35,7 @@ from plait.runtime.sharding import (
     named,
     spec_names,
 )
-from plait.runtime.transfer import device_put
+from plait.runtime.transfer import constrain_named, device_put
 from plait.transforms.arguments import Selected, check_callable
 from plait.transforms.calls import JitFunction
 
@@ -342,9 +342,7 @@ def constrain_leaf(x: Any, sharding: Any, op: str) -> Any:
     if sharding is None or isinstance(sharding, SingleDeviceSharding):
         return x
     _check_named(sharding, op)
-    if sharding.mesh.empty:  # that of typeof(x), where no mesh is set
-        return x
-    return constrain(x, sharding.lowered_for(type_of(x).shape, op))
+    return constrain_named(x, sharding, op)
 
 
 def _check_named(sharding: Any, op: str) -> None:
