@@ -453,8 +453,8 @@ def _beta_density(m: Any, a: Any, b: Any, x: Any) -> Any:
 
 
 def _log_beta_density(m: Any, a: Any, b: Any, x: Any, normaliser: Any) -> Any:
-    """log(x^a (1 - x)^b / B(a, b)), `normaliser` being log B(a, b); where a and b are large it is not
-    used, and no large numbers are subtracted.
+    """log(x^a (1 - x)^b / B(a, b)), `normaliser` being log B(a, b); where a and b are large it is
+    not used, and no large numbers are subtracted.
     """
     plain = (a * m.log(x) + b * m.log1p(-x)) - normaliser
     p, q = m.maximum(a, LARGE), m.maximum(b, LARGE)
