@@ -86,6 +86,66 @@ def test_activation_keeps_dtype_and_survives_extremes(name, dtype):
         assert np.array_equal(infinite, FORMULAS[name](np.float32([np.inf])), equal_nan=True)
 
 
+def _sigmoid(z):
+    return 1 / (1 + np.exp(-z))
+
+
+def _softplus(z):
+    return np.log(1 + np.exp(z))
+
+
+def _relu(z, top=np.inf):
+    return np.where(z.real > 0, np.where(z.real < top, z, top), 0)
+
+
+COMPLEX_FORMULAS = {
+    **{name: FORMULAS[name] for name in ("identity", "squareplus", "soft_sign", "gelu", "tanh")},
+    "relu": _relu,
+    "relu6": lambda z: _relu(z, 6.0),
+    "leaky_relu": lambda z: np.where(z.real > 0, z, 0.01 * z),
+    "elu": lambda z: np.where(z.real > 0, z, np.exp(z) - 1),
+    "hard_sigmoid": lambda z: _relu(z + 3, 6.0) / 6,
+    "hard_silu": lambda z: z * _relu(z + 3, 6.0) / 6,
+    "sigmoid": _sigmoid,
+    "softplus": _softplus,
+    "log_sigmoid": lambda z: -_softplus(-z),
+    "silu": lambda z: z * _sigmoid(z),
+    "mish": lambda z: z * np.tanh(_softplus(z)),
+    "sparse_plus": lambda z: np.where(z.real <= -1, 0, np.where(z.real >= 1, z, (z + 1) ** 2 / 4)),
+    "log1mexp": lambda z: np.log(1 - np.exp(-z)),
+    "softmax": lambda z: np.exp(z) / np.exp(z).sum(),
+    "log_softmax": lambda z: np.log(np.exp(z) / np.exp(z).sum()),
+}
+
+
+@pytest.mark.parametrize("name", COMPLEX_FORMULAS)
+def test_complex_numbers(name, x64):
+    f, formula = getattr(nn, name), COMPLEX_FORMULAS[name]
+    z = np.array([0.5 + 1j, -0.3 - 2j, 1e-2 + 0j, 4 - 0.5j, -5 + 0.25j, 7 + 1j])
+    found = np.asarray(f(z))
+    # A logarithm's branch may be another than that of log: what counts is exp of it.
+    turn = np.exp if name in ("softplus", "log_sigmoid", "log1mexp", "log_softmax") else np.asarray
+    assert found.dtype == np.complex128
+    assert np.allclose(turn(found), turn(formula(z)), rtol=1e-12)
+    if name != "soft_sign":  # which has no complex derivative
+        step = 1e-6
+        expected = (turn(formula(z + step)) - turn(formula(z - step))) / (2 * step)
+        found = plait.jvp(lambda z: turn_in_plait(turn, f(z)), (z,), (np.ones_like(z),))[1]
+        assert np.allclose(found, expected, rtol=1e-6, atol=1e-8)
+
+
+def turn_in_plait(turn, z):
+    return jnp.exp(z) if turn is np.exp else z
+
+
+def test_softmax_of_complex_numbers_does_not_overflow():
+    z = np.array([1000 + 1j, 1000 - 1j, -1000 + 0j], np.complex64)
+    shares = np.exp([1j, -1j]) / np.exp([1j, -1j]).sum()
+    assert np.allclose(nn.softmax(z), [*shares, 0], atol=1e-6)
+    assert np.allclose(nn.softmax(z, where=np.array([True, False, False])), [1, 0, 0], atol=1e-6)
+    assert np.allclose(nn.log_softmax(z)[:2], np.log(shares), atol=1e-4)
+
+
 def test_integers_become_floats():
     whole = jnp.arange(-2, 3)
     for name in FORMULAS:

@@ -15,6 +15,7 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.context import axis_size
 from plait.core.dtypes import COMPLEX, INEXACT
+from plait.core.primitive import zeros_like
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.promotion import (
@@ -65,6 +66,17 @@ def _result(x: Any) -> Any:
 # --- relu and its kin
 
 
+@PerChoice
+def _cut(x: Any, *, top: float | None) -> Any:
+    """Complex numbers below 0 become 0, those above top become top; ordered by their real parts."""
+    low = jnp.where(x > 0, x, 0)
+    return low if top is None else jnp.where(x < top, low, top)
+
+
+def _relu6(x: Any) -> Any:
+    return _cut(x, top=6.0) if type_of(x).dtype in COMPLEX else activation.relu6(x)
+
+
 def identity(x: Any) -> Any:
     """x itself, as an array.
 
@@ -75,7 +87,7 @@ def identity(x: Any) -> Any:
 
 
 def relu(x: Any) -> Any:
-    """max(x, 0). The derivative at 0 is 0.
+    """max(x, 0). The derivative at 0 is 0. Complex numbers are ordered by their real parts.
 
     >>> plait.nn.relu(jnp.array([-1.0, 2.0]))
     Array([0., 2.], dtype=float32)
@@ -83,7 +95,7 @@ def relu(x: Any) -> Any:
     x = array("relu", "x", x)
     if type_of(x).dtype in dtypes.BOOL:
         x = jnp.asarray(x, dtypes.default_int())
-    return activation.relu(x)
+    return _cut(x, top=None) if type_of(x).dtype in COMPLEX else activation.relu(x)
 
 
 def relu6(x: Any) -> Any:
@@ -92,7 +104,7 @@ def relu6(x: Any) -> Any:
     >>> plait.nn.relu6(jnp.array([-1.0, 3.0, 8.0]))
     Array([0., 3., 6.], dtype=float32)
     """
-    return activation.relu6(floats("relu6", "x", x))
+    return _relu6(floats("relu6", "x", x))
 
 
 @PerChoice
@@ -171,7 +183,7 @@ def hard_tanh(x: Any) -> Any:
 
 @PerChoice
 def _hard_sigmoid(x: Any) -> Any:
-    return activation.relu6(x + 3.0) / 6.0
+    return _relu6(x + 3.0) / 6.0
 
 
 def hard_sigmoid(x: Any) -> Any:
@@ -185,7 +197,7 @@ def hard_sigmoid(x: Any) -> Any:
 
 @PerChoice
 def _hard_silu(x: Any) -> Any:
-    return x * (activation.relu6(x + 3.0) / 6.0)
+    return x * (_relu6(x + 3.0) / 6.0)
 
 
 def hard_silu(x: Any) -> Any:
@@ -217,13 +229,18 @@ def softplus(x: Any) -> Any:
     >>> plait.nn.softplus(jnp.array([-50.0, 0.0, 50.0])).round(3)
     Array([ 0.   ,  0.693, 50.   ], dtype=float32)
     """
-    x = floats("softplus", "x", x)
-    return logaddexp(x, np.zeros((), type_of(x).dtype))
+    return _softplus(floats("softplus", "x", x))
+
+
+def _softplus(x: Any) -> Any:
+    dtype = type_of(x).dtype
+    log_of_sum = jnp.logaddexp if dtype in COMPLEX else logaddexp
+    return log_of_sum(x, zeros_like(x))
 
 
 @PerChoice
 def _log_sigmoid(x: Any) -> Any:
-    return -logaddexp(-x, np.zeros((), x.dtype))
+    return -_softplus(-x)
 
 
 def log_sigmoid(x: Any) -> Any:
@@ -284,7 +301,7 @@ swish = silu
 
 @PerChoice
 def _mish(x: Any) -> Any:
-    return x * tanh(logaddexp(x, np.zeros((), x.dtype)))
+    return x * tanh(_softplus(x))
 
 
 def mish(x: Any) -> Any:
@@ -300,7 +317,7 @@ def mish(x: Any) -> Any:
 def _gelu(x: Any, *, approximate: bool) -> Any:
     if approximate:
         # Beyond 10 the tanh is 1 or -1 to the last bit in every dtype, while the cube overflows.
-        near = jnp.clip(x, -10.0, 10.0)
+        near = x if x.dtype in COMPLEX else jnp.clip(x, -10.0, 10.0)
         inner = math.sqrt(2 / math.pi) * (near + 0.044715 * (near * near * near))
         return x * (0.5 * (1.0 + tanh(inner)))
     # erfc keeps the digits of the small values that 1 + erf loses.
@@ -320,7 +337,8 @@ def gelu(x: Any, approximate: bool = True) -> Any:
 
 @PerChoice
 def _sparse_plus(x: Any) -> Any:
-    near = jnp.clip(x, -1.0, 1.0)  # elsewhere the square might overflow
+    # Elsewhere the square might overflow.
+    near = jnp.where(x <= -1.0, -1.0, jnp.where(x >= 1.0, 1.0, x))
     return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, x, jnp.square(near + 1.0) / 4))
 
 
@@ -335,7 +353,7 @@ def sparse_plus(x: Any) -> Any:
 
 @PerChoice
 def _sparse_sigmoid(x: Any) -> Any:
-    return 0.5 * jnp.clip(x + 1.0, 0.0, 2.0)
+    return jnp.where(x <= -1.0, 0.0, jnp.where(x >= 1.0, 1.0, 0.5 * (x + 1.0)))
 
 
 def sparse_sigmoid(x: Any) -> Any:
@@ -353,7 +371,13 @@ def log1mexp(x: Any) -> Any:
     >>> plait.nn.log1mexp(jnp.array([1e-3, 1.0, 10.0])).round(3)
     Array([-6.908, -0.459, -0.   ], dtype=float32)
     """
-    return activation.log1mexp(floats("log1mexp", "x", x))
+    x = floats("log1mexp", "x", x)
+    return _complex_log1mexp(x) if type_of(x).dtype in COMPLEX else activation.log1mexp(x)
+
+
+@PerChoice
+def _complex_log1mexp(x: Any) -> Any:
+    return jnp.where(jnp.abs(x) < math.log(2.0), jnp.log(-expm1(-x)), jnp.log1p(-exp(-x)))
 
 
 @PerChoice
@@ -388,9 +412,22 @@ def _masked(x: Any, where: Any, *, axes: tuple[int, ...], in_logs: bool) -> Any:
     # by, any number will do; the last line takes its result out again.
     some = jnp.any(where, axes, keepdims=True)
     x = jnp.where(where, x, jnp.where(some, -jnp.inf, 0.0).astype(x.dtype))
-    if in_logs:
-        return jnp.where(where, activation.log_softmax_p.bind(x, axes=axes), -jnp.inf)
-    return jnp.where(where, activation.softmax_p.bind(x, axes=axes), 0.0)
+    return jnp.where(where, _shares(x, axes=axes, in_logs=in_logs), -jnp.inf if in_logs else 0.0)
+
+
+def _shares(x: Any, *, axes: tuple[int, ...], in_logs: bool) -> Any:
+    if type_of(x).dtype in COMPLEX:
+        return _complex_shares(x, axes=axes, in_logs=in_logs)
+    return (activation.log_softmax_p if in_logs else activation.softmax_p).bind(x, axes=axes)
+
+
+@PerChoice
+def _complex_shares(x: Any, *, axes: tuple[int, ...], in_logs: bool) -> Any:
+    # How large an exponential is, its real part says.
+    shifted = x - stop_gradient(jnp.max(x.real, axes, keepdims=True, initial=-jnp.inf))
+    scales = exp(shifted)
+    total = jnp.sum(scales, axes, keepdims=True)
+    return shifted - jnp.log(total) if in_logs else scales / total
 
 
 def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
@@ -402,7 +439,7 @@ def softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> A
     >>> plait.nn.softmax(jnp.array([1e4, 1e4, 0.0]))
     Array([0.5, 0.5, 0. ], dtype=float32)
     """
-    return _normalised("softmax", x, axis, where, activation.softmax_p)
+    return _normalised("softmax", x, axis, where, in_logs=False)
 
 
 def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) -> Any:
@@ -411,16 +448,15 @@ def log_softmax(x: Any, axis: Any = -1, where: Any = None, initial: Any = None) 
     >>> plait.nn.log_softmax(jnp.array([1000.0, 1000.0, 998.0])).round(2)
     Array([-0.76, -0.76, -2.76], dtype=float32)
     """
-    return _normalised("log_softmax", x, axis, where, activation.log_softmax_p)
+    return _normalised("log_softmax", x, axis, where, in_logs=True)
 
 
-def _normalised(op: str, x: Any, axis: Any, where: Any, primitive: Any) -> Any:
+def _normalised(op: str, x: Any, axis: Any, where: Any, *, in_logs: bool) -> Any:
     x = floats(op, "x", x)
     axes = axes_in(axis, type_of(x).ndim, op)
     if where is None:
-        return primitive.bind(x, axes=axes)
-    where = array(op, "where", where)
-    return _masked(x, where, axes=axes, in_logs=primitive is activation.log_softmax_p)
+        return _shares(x, axes=axes, in_logs=in_logs)
+    return _masked(x, array(op, "where", where), axes=axes, in_logs=in_logs)
 
 
 def logsumexp(
