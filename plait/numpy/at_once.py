@@ -61,7 +61,7 @@ def at_once(operands: int) -> Callable[[_Function], _Function]:
                 # A choice that is not hashable; or a mistake, whose message is about the ops.
                 if state.disable_jit:
                     raise
-                return function(*args, **kwargs)
+            return function(*args, **kwargs)
 
         return cast(_Function, call)
 

@@ -162,7 +162,7 @@ def _safe_divisor(y: Any) -> Any:
     dtype = type_of(y).dtype
     if dtype not in INTEGER or (isinstance(y, int | np.ndarray) and np.all(y != 0)):
         return y
-    return where(compare.eq(y, np.zeros((), dtype)), np.ones((), dtype), y)
+    return where(compare.eq(y, 0), 1, y)
 
 
 @at_once(operands=2)

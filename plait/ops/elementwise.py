@@ -102,7 +102,13 @@ class Elementwise(Primitive):
                 for x, t in zip(xs, types, strict=True)
             ]
         dtype = others[0].dtype
-        return [typed_scalar(x, dtype, self.name) if type(x) in _PYTHON_SCALARS else x for x in xs]
+        typed = [typed_scalar(x, dtype, self.name) if type(x) in _PYTHON_SCALARS else x for x in xs]
+        if all(t.weak_type for t in others):
+            # Numbers among weak operands stay weak, which they are as Python's own.
+            numbers = [y.item() if y is not x else x for x, y in zip(xs, typed, strict=True)]
+            if all(type_of(x).dtype == dtype for x in numbers):
+                return numbers
+        return typed
 
     def type(self, *types: ArrayType) -> ArrayType:
         first = types[0]

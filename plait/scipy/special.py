@@ -200,7 +200,9 @@ def erfc(x: Any) -> Any:
 
 
 def erfcx(x: Any) -> Any:
-    """exp(x²) erfc(x), without underflow."""
+    """exp(x²) erfc(x), without underflow; also of complex x."""
+    if _is_complex("erfcx", x):
+        return wofz(jnp.multiply(1j, x))
     return _apply(normal.erfcx, "erfcx", x)
 
 
@@ -249,13 +251,22 @@ def owens_t(h: Any, a: Any) -> Any:
 
 
 def xlogy(x: Any, y: Any) -> Any:
-    """x log(y); 0 where x is 0, with derivatives log(y) and 0."""
-    return _apply(entropy.xlogy, "xlogy", x, y)
+    """x log(y); 0 where x is 0, with derivatives log(y) and 0. Also of complex numbers."""
+    return _times_log("xlogy", entropy.xlogy, x, y, jnp.log)
 
 
 def xlog1py(x: Any, y: Any) -> Any:
-    """x log(1 + y); 0 where x is 0."""
-    return _apply(entropy.xlog1py, "xlog1py", x, y)
+    """x log(1 + y); 0 where x is 0. Also of complex numbers."""
+    return _times_log("xlog1py", entropy.xlog1py, x, y, jnp.log1p)
+
+
+def _times_log(name: str, op: Any, x: Any, y: Any, log: Any) -> Any:
+    x, y = promote(name, (x, y), INEXACT_KIND, together=False)
+    if type_of(x).dtype not in COMPLEX:
+        return op.bind(x, y)
+    x, y = jnp.asarray(x), jnp.asarray(y)
+    nothing = (x == 0) & (y == y) & ~jnp.isfinite(log(y))
+    return jnp.where(nothing, 0, x * log(jnp.where(nothing, 1, y)))
 
 
 def entr(x: Any) -> Any:
