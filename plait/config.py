@@ -20,10 +20,17 @@ def _flag(text: str) -> bool:
     return text.strip().lower() in ("1", "true", "yes", "on")
 
 
-def _form(text: str) -> str:
-    if text not in ("auto", "fused", "gang"):
-        raise ValueError(text)
-    return text
+def _one_of(*known: str) -> Callable[[str], str]:
+    def convert(text: str) -> str:
+        if text not in known:
+            raise ValueError(text)
+        return text
+
+    return convert
+
+
+_FORMS = ("auto", "fused", "gang")
+_FILTERS = ("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames")
 
 
 def _env(name: str, convert: Callable[[str], Any], default: Any) -> Any:
@@ -52,7 +59,7 @@ class _State(threading.local):
     numpy_rank_promotion: str = "allow"
     default_device: Any = None
     mesh: Any = None
-    pmap_form: str = _env("pmap_form", _form, "auto")
+    pmap_form: str = _env("pmap_form", _one_of(*_FORMS), "auto")
     check_programs: bool = _env("check_programs", _flag, False)
     disable_most_optimizations: bool = _env("disable_most_optimizations", _flag, False)
     # Read once, when the client starts or a program is compiled.
@@ -65,6 +72,8 @@ class _State(threading.local):
     default_prng_impl: str = "threefry2x32"
     threefry_partitionable: bool = True
     transfer_guard: str | None = None
+    # Only "off" differs from the others, which are JAX's.
+    traceback_filtering: str = _env("traceback_filtering", _one_of(*_FILTERS), "auto")
     key: Any = None
 
 
@@ -87,7 +96,8 @@ _TRACED = (
 )
 _BEFORE_START = ("num_cpu_devices", "platforms", "tune_malloc")
 _CHOICES = {
-    "pmap_form": ("auto", "fused", "gang"),
+    "pmap_form": _FORMS,
+    "traceback_filtering": _FILTERS,
     "numpy_dtype_promotion": ("standard", "strict"),
     "numpy_rank_promotion": ("allow", "warn", "raise"),
     "default_prng_impl": ("threefry2x32",),
@@ -128,7 +138,6 @@ _kept: dict[str, Any] = {
     "pprint_use_color": True,
     "raise_persistent_cache_errors": False,
     "softmax_custom_jvp": True,
-    "traceback_filtering": "auto",
     "tracer_error_num_traceback_frames": 5,
     "use_direct_linearize": True,
     "use_shardy_partitioner": True,

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from plait.config import state
 from plait.core.context import context
+from plait.core.tracebacks import trimmed
 from plait.errors import PlaitError
 from plait.runtime.array import Array, as_array
 from plait.runtime.eager import eager
@@ -36,6 +37,7 @@ def at_once(operands: int) -> Callable[[_Function], _Function]:
 
         program.function.__name__ = function.__name__
 
+        @trimmed
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             given = args[:operands]

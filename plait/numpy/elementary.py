@@ -375,7 +375,7 @@ radians, degrees = deg2rad, rad2deg
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 where x1 < 0, x2 where x1 == 0, 1 where x1 > 0; NaN where x1 is NaN.
 
-    >>> jnp.heaviside(jnp.array([-2, 0, 3]), 0.5)
+    >>> jnp.heaviside(jnp.array([-2.0, 0.0, 3.0]), 0.5)
     Array([0. , 0.5, 1. ], dtype=float32)
     """
     x1, x2 = promote("heaviside", (x1, x2), INEXACT_KIND, together=False)

@@ -358,7 +358,7 @@ def copysign(x: Any, y: Any, /) -> Any:
     """The absolute value of x with the sign of y.
 
     >>> jnp.copysign(3.0, jnp.array([-0.0, 2.0]))
-    Array([-3.,  3.], dtype=float32, weak_type=True)
+    Array([-3.,  3.], dtype=float32)
     """
     x, y = promote("copysign", (x, y), INEXACT_KIND, together=False)
     if type_of(x).dtype in COMPLEX:
