@@ -141,6 +141,7 @@ from plait.ops.functions import (
     tanh,
 )
 from plait.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from plait.ops.generator import RandomAlgorithm, rng_bit_generator, rng_uniform
 from plait.ops.incomplete import (
     betainc,
     igamma,

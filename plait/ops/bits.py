@@ -62,7 +62,7 @@ def _hash_values(
     return y0.value, y1.value
 
 
-def _hash_arrays(
+def hash_arrays(
     words: Sequence[np.ndarray], x0: np.ndarray, x1: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """The hash on NumPy arrays whose shapes broadcast."""
@@ -218,7 +218,7 @@ class RandomFoldIn(Primitive):
         return ArrayType(keys.shape or data.shape, KEY_DTYPE)
 
     def numpy(self, keys, data):
-        return keys_from(*_hash_arrays(words_of(keys), np.zeros_like(data), data))
+        return keys_from(*hash_arrays(words_of(keys), np.zeros_like(data), data))
 
     def batch(self, frame, xs, mapped):
         return self.bind(*_same_rows(frame, xs, mapped)), True
@@ -263,7 +263,7 @@ class _Drawing(_OnKeys):
     def draw_numpy(self, keys: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
         count = np.arange(math.prod(shape), dtype=uint64)
         words = [w[..., None] for w in words_of(keys)]
-        pair = _hash_arrays(words, (count >> np.uint64(32)).astype(uint32), count.astype(uint32))
+        pair = hash_arrays(words, (count >> np.uint64(32)).astype(uint32), count.astype(uint32))
         return tuple(y.reshape(*keys.shape, *shape) for y in pair)
 
 
