@@ -33,6 +33,15 @@ _FORMS = ("auto", "fused", "gang")
 _FILTERS = ("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames")
 
 
+_GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
+
+
+def _generator(text: str) -> str:
+    if text not in _GENERATORS:
+        raise ValueError(text)
+    return text
+
+
 def _env(name: str, convert: Callable[[str], Any], default: Any) -> Any:
     text = os.environ.get(f"PLAIT_{name.upper()}")
     if text is None:
@@ -55,6 +64,7 @@ class _State(threading.local):
     debug_nans: bool = _env("debug_nans", _flag, False)
     debug_infs: bool = _env("debug_infs", _flag, False)
     default_matmul_precision: str | None = None
+    default_prng_impl: str = _env("default_prng_impl", _generator, "threefry2x32")
     numpy_dtype_promotion: str = "standard"
     numpy_rank_promotion: str = "allow"
     default_device: Any = None
@@ -69,7 +79,6 @@ class _State(threading.local):
     compilation_cache_dir: str | None = os.environ.get("PLAIT_COMPILATION_CACHE_DIR") or None
     explain_cache_misses: bool = False
     check_tracer_leaks: bool = False
-    default_prng_impl: str = "threefry2x32"
     threefry_partitionable: bool = True
     transfer_guard: str | None = None
     # Only "off" differs from the others, which are JAX's.
@@ -85,6 +94,7 @@ _TRACED = (
     "debug_nans",
     "debug_infs",
     "default_matmul_precision",
+    "default_prng_impl",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "default_device",
@@ -100,7 +110,7 @@ _CHOICES = {
     "traceback_filtering": _FILTERS,
     "numpy_dtype_promotion": ("standard", "strict"),
     "numpy_rank_promotion": ("allow", "warn", "raise"),
-    "default_prng_impl": ("threefry2x32",),
+    "default_prng_impl": _GENERATORS,
     "threefry_partitionable": (True,),
     "transfer_guard": (None, "allow"),
     "default_matmul_precision": (
@@ -403,10 +413,12 @@ def log_compiles(value: bool = True) -> Iterator[None]:
 
 
 def default_prng_impl(value: str):
-    """`with default_prng_impl("threefry2x32"):` — the only kind of keys there is.
+    """`with default_prng_impl("rbg"):` — the kind of the keys that are made without `impl`, and of
+    keys that are given as words: "threefry2x32", "rbg" or "unsafe_rbg"; see `plait.random.key`.
 
-    >>> with plait.default_prng_impl("threefry2x32"):
-    ...     key = plait.random.key(0)
+    >>> with plait.default_prng_impl("rbg"):
+    ...     print(plait.random.key(7).dtype, plait.random.PRNGKey(7))
+    key<rbg> [0 7 0 7]
     """
     return override(default_prng_impl=value)
 

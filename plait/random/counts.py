@@ -16,7 +16,6 @@ from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import operand, promote_dtypes, to_dtype, to_inexact
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_to, full
-from plait.ops.bits import random_split_p
 from plait.ops.compare import select
 from plait.ops.functions import abs, floor, sqrt
 from plait.random.arguments import (
@@ -30,6 +29,7 @@ from plait.random.arguments import (
     split_key,
 )
 from plait.random.exact import lgamma, log, log1p, running_sums
+from plait.random.generators import split_into
 from plait.random.standard import unit_floats
 from plait.regions.loops import scan, while_loop
 
@@ -282,7 +282,7 @@ def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any, unroll: An
     p = moveaxis(p, -1, 0)
     left = running_sums(p, 0, reverse=True)
     shares = p / jnp.where(jnp.equal(left, 0), 1, left)
-    keys = random_split_p.bind(key, shape=(shares.shape[0],))
+    keys = split_into(key, (shares.shape[0],))
 
     def outcome(trials: Any, share_and_key: Any) -> Any:
         share, key = share_and_key

@@ -22,6 +22,7 @@ V = np.array([1, 2, 3], np.float32)
 S, K = np.float32(0), np.int32(0)
 BOOL = V > 1
 KEYS = jax.random.split(jax.random.key(0), 3)
+KEY_WORDS = np.array([1, 2, 3, 4], np.uint32)
 SQUARE = np.eye(3, dtype=np.float32)
 IMAGE, KERNEL = np.ones((1, 3, 8, 8), np.float32), np.ones((4, 3, 3, 3), np.float32)
 

@@ -62,7 +62,7 @@ DERIVATIVES = ("jvp", "transpose", "second")
 EXCEPTIONS: dict[tuple[str, int | None], tuple[tuple[str, ...], str]] = {
     ("rng_bit_generator", None): (
         ("batch",),
-        "rows of a vmap share the first row's key, as in JAX",
+        "rows of a vmap share a key, as in JAX",
     ),
     ("stop_gradient", None): (("jvp",), "its derivative is zero because it says so"),
     ("reduce_precision", None): (DERIVATIVES, "cotangents are rounded like tangents"),

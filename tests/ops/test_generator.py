@@ -50,10 +50,9 @@ def test_shapes_of_all_kinds_against_the_formulas():
         for s in shapes
         for a in lax.RandomAlgorithm
     ]
-    for p, got in zip(
-        params, jax.jit(lambda k: [op.bind(k, **p) for p in params])(KEY), strict=True
-    ):
-        equal(got, op.numpy(KEY, **p))
+    drawn = jax.jit(lambda key: [op.bind(key, **p) for p in params])(KEY)
+    for given, got in zip(params, drawn, strict=True):
+        equal(got, op.numpy(KEY, **given))
 
 
 def test_vmap_draws_all_rows_from_the_first_key():
