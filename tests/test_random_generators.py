@@ -66,7 +66,7 @@ STORED = {
     "unsafe_rbg": (
         [512747620, 1298009047, 1267190206, 761827841],
         [2117349439, 2738932741, 2107557141, 1903717071],
-        [3656539211, 4008821018, 177042053, 594510867],
+        [3656539211, 4008821018, 177042053, 590514867],
         [[3026836921, 2895255799], [211222031, 1930738209], [2899975523, 4205765764]],
         [[2288445912, 1736718445], [3737920750, 2592283336], [3048517914, 1547824762]],
         [0.53808355, 0.45127484, -1.6528667, -0.12683615, 0.45432666, 2.0381224],
@@ -183,9 +183,11 @@ def test_keys_are_equal_if_all_their_bits_are():
 
 
 def test_the_switch_says_what_keys_and_words_mean():
-    both = jax.jit(
-        lambda: random.key(3).dtype is random.key_dtype("rbg") and random.bits(random.key(3))
-    )
+    @jax.jit
+    def both():
+        rbg = random.key(3).dtype is random.key_dtype("rbg")
+        return random.bits(random.key(3)) if rbg else False
+
     assert not both()
     with jax.default_prng_impl("rbg"):
         assert both() == random.bits(random.key(3, impl="rbg"))
