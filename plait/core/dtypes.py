@@ -36,6 +36,10 @@ class KeyDType:
     keys as it is.
     """
 
+    impl: str
+    name: str
+    words: int
+    storage: np.dtype
     kind = "k"
     type = prng_key
     _instances: ClassVar[dict[str, KeyDType]] = {}
@@ -140,7 +144,7 @@ def as_dtype(spec: Any) -> DType:
     Raises: ArgumentTypeError if it means none that plait has. No 64-bit narrowing happens here.
     """
     if isinstance(spec, KeyDType):
-        return spec
+        return KEY_DTYPES[spec.impl]
     if isinstance(spec, type) and spec in _PYTHON:
         return _PYTHON[spec]
     if isinstance(spec, str) and spec in _BY_NAME:

@@ -30,6 +30,7 @@ from plait.ops.bits import (
 from plait.ops.compare import bitwise_xor
 from plait.ops.generator import rng_bit_generator
 from plait.ops.slices import concatenate, index_in_dim, slice_in_dim
+from plait.ops.structure import unstack
 
 _SKIP = 10
 
@@ -42,7 +43,7 @@ def seeded(seed: Any, dtype: Any) -> Any:
 
 def split_into(key: Any, shape: tuple[int, ...]) -> Any:
     """An array of new keys from one key."""
-    dtype = type_of(key).dtype
+    dtype: Any = type_of(key).dtype
     if dtype == KEY_DTYPE:
         return random_split_p.bind(key, shape=shape)
     if dtype.impl == "rbg":
@@ -55,7 +56,7 @@ def split_into(key: Any, shape: tuple[int, ...]) -> Any:
 
 def folded_in(key: Any, data: Any) -> Any:
     """A new key from one key and a uint32."""
-    dtype = type_of(key).dtype
+    dtype: Any = type_of(key).dtype
     if dtype == KEY_DTYPE:
         return random_fold_in_p.bind(key, data)
     if dtype.impl == "rbg":
@@ -63,6 +64,20 @@ def folded_in(key: Any, data: Any) -> Any:
         return _wide(low, high, dtype)
     mask = index_in_dim(_drawn(seeded(data, dtype), _SKIP), _SKIP - 1, keepdims=False)
     return random_wrap_p.bind(bitwise_xor(random_unwrap_p.bind(key), mask), dtype=dtype)
+
+
+def as_threefry(key: Any) -> Any:
+    """A threefry key made of one key, for draws that are rejected and drawn anew in a loop.
+
+    Under vmap the rows of other keys share a draw, from a key that stands still once the first row
+    is done: rows that go on would draw the same numbers again, and be rejected, for ever.
+    """
+    if type_of(key).dtype == KEY_DTYPE:
+        return key
+    low, _ = _halves(key)
+    for word in unstack(random_unwrap_p.bind(key))[2:]:
+        low = random_fold_in_p.bind(low, word)
+    return low
 
 
 def random_bits(key: Any, shape: tuple[int, ...], bit_width: int) -> Any:
@@ -90,4 +105,4 @@ def _wide(low: Any, high: Any, dtype: Any) -> Any:
     return random_wrap_p.bind(concatenate(words, type_of(low).ndim), dtype=dtype)
 
 
-__all__ = ["folded_in", "random_bits", "seeded", "split_into"]
+__all__ = ["as_threefry", "folded_in", "random_bits", "seeded", "split_into"]

@@ -94,6 +94,9 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
       threefry. Keys are four words, and need a platform with float64: no TPU.
     - "unsafe_rbg": keys are split by XLA's generator too; nobody has shown how good they are.
 
+    The numbers of both are JAX's, but for those drawn by rejection (gamma, Poisson and binomial
+    ones and their kin), which come from a threefry key made of the key.
+
     Raises: ArgumentTypeError for a seed that is not an integer; ShapeError for several seeds;
     IntegerOverflowError for a seed of more than 64 bits; ArgumentError for other generators.
 

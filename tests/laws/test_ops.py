@@ -93,6 +93,7 @@ EXCEPTIONS: dict[tuple[str, int | None], tuple[tuple[str, ...], str]] = {
 # Operands that have no derivative: everything is checked with them held constant.
 CONSTANT = {
     "linear_solve": (0, 1, 2),  # its rule knows that they are one matrix, the law does not
+    "linear_call": (0, 1),  # residuals
     "polygamma": (0,),
     "expn": (0,),
 }
