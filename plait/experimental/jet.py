@@ -69,9 +69,7 @@ Array(0., dtype=float32, weak_type=True), Array(-1., dtype=float32, weak_type=Tr
     )
 
 
-def _curves(
-    op: str, primals: Any, series: Any
-) -> tuple[list[list[Any]], tree.PyTreeDef, int]:
+def _curves(op: str, primals: Any, series: Any) -> tuple[list[list[Any]], tree.PyTreeDef, int]:
     """For each leaf of the arguments its value and derivatives; the arguments' structure; and how
     many derivatives there are.
     """

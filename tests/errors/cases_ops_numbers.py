@@ -177,6 +177,16 @@ CASES: dict[str, Any] = {
     ),
     "sort: num_keys": lambda: lax.sort((V, V), num_keys=3),
     "sort: keys": lambda: lax.sort(KEYS),
+    "accuracy: a tight tolerance": lambda: lax.exp(S, accuracy=lax.Tolerance(ulps=1)),
+    "accuracy: a word": lambda: lax.exp(S, accuracy="highest"),
+    "accuracy: another function": lambda: lax.erf(S, accuracy=lax.AccuracyMode.HIGHEST),
+    "Tolerance: negative": lambda: lax.Tolerance(-1.0),
+    "Tolerance: nothing": lambda: lax.Tolerance(),
+    "conv_transpose_shape_tuple: padding": lambda: lax.conv_transpose_shape_tuple(
+        (1, 3, 8, 8), (4, 3, 3, 3), (1, 1), "FULL", None
+    ),
+    "index_take: lengths": lambda: lax.index_take(X, (np.arange(2), np.arange(3)), (0, 1)),
+    "broadcast_like: more axes": lambda: lax.broadcast_like(X, V),
     "rng_bit_generator: a short key": lambda: lax.rng_bit_generator(KEY_WORDS[:2], (3,)),
     "rng_bit_generator: signed": lambda: lax.rng_bit_generator(KEY_WORDS, (3,), np.int32),
     "rng_bit_generator: algorithm": lambda: lax.rng_bit_generator(KEY_WORDS, (3,), algorithm=7),
