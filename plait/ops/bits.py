@@ -20,7 +20,7 @@ import numpy as np
 from plait.core.dtypes import INTEGER, KEY, KEY_DTYPE, KEY_DTYPES, float64, uint32, uint64
 from plait.core.primitive import Primitive, register
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from plait.hlo.builder import Value
 from plait.hlo.formula import Term
 from plait.ops.axes import broadcast_in_dim
@@ -158,6 +158,8 @@ class RandomWrap(_OnKeys):
         (out,) = b.result_types
         if dtype.words == 2:
             return Value(b.bitcast(words, ArrayType(out.shape, uint64)).name, out)
+        if b.platform == "tpu":  # which holds a float64 as two float32
+            raise UnsupportedError(f"there are no {dtype.name} on TPUs", op=self.name)
         words = b.reshape(words, (*out.shape, 2, 2))
         halves = b.bitcast(words, ArrayType((*out.shape, 2), float64))
         zeros = (0,) * out.ndim

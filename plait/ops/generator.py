@@ -277,6 +277,7 @@ class RngUniform(Primitive):
     def jvp(self, xs, ts, *, shape, axes):
         raise UnsupportedError(
             "has no derivative",
+            op=self.name,
             a=type_of(xs[0]),
             b=type_of(xs[1]),
             fix="draw between 0 and 1, and scale: a + (b - a) * lax.rng_uniform(0.0, 1.0, shape)",
@@ -289,6 +290,7 @@ class RngUniform(Primitive):
         if frame.devices is None:
             raise UnsupportedError(
                 "cannot draw rows between bounds of their own",
+                op=self.name,
                 a=type_of(xs[0]),
                 b=type_of(xs[1]),
                 fix="draw between 0 and 1, and scale",

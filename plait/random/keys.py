@@ -163,10 +163,15 @@ def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -
     Array(True, dtype=bool)
     """
     dtype = _generator("wrap_key_data", impl, dtype)
+    op = "wrap_key_data"
     with override(default_prng_impl=dtype.impl):
-        words = check_key("wrap_key_data", key_bits_array, several=True)
+        try:
+            words = check_key(op, key_bits_array, several=True)
+        except ArgumentTypeError:
+            summary = f"the words of {dtype.name} are uint32[..., {dtype.words}]"
+            raise ArgumentTypeError(summary, op=op, words=key_bits_array) from None
     if is_typed(words):
-        raise ArgumentTypeError("these are typed keys already", op="wrap_key_data", keys=words)
+        raise ArgumentTypeError("these are typed keys already", op=op, keys=words)
     return random_wrap_p.bind(words, dtype=dtype)
 
 

@@ -48,6 +48,7 @@ class LinearCall(Region):
         if any(t is not None for t in ts[:known]):
             raise UnsupportedError(
                 "has derivatives by linear_args only",
+                op=self.name,
                 fix="stop_gradient(residual_args), or a custom_jvp around it",
             )
         ys = self.bind(*xs, programs=programs, counts=counts)

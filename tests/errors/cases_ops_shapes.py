@@ -158,7 +158,7 @@ CASES: dict[str, Any] = {
     # ops/bits.py
     "random_bits: no key": lambda: bound("random_bits", N, shape=(), bit_width=32),
     "random_bits: a width": lambda: bound("random_bits", KEY, shape=(), bit_width=12),
-    "random_wrap: words": lambda: bound("random_wrap", N),
+    "random_wrap: words": lambda: bound("random_wrap", N, dtype=KEY_DTYPE),
     "random_seed: floats": lambda: bound("random_seed", V),
     "random_fold_in: floats": lambda: bound("random_fold_in", KEY, S),
     "random_fold_in: shapes": lambda: bound(

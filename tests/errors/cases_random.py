@@ -6,6 +6,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait import random
+from tests.errors.calls import lowered
 
 KEY = random.key(0)
 V, X = np.ones(4, np.float32), np.ones((4, 2), np.float32)
@@ -43,6 +44,9 @@ CASES = {
     "key: a generator": lambda: random.key(0, impl="philox"),
     "key: words of another generator": lambda: random.wrap_key_data(
         np.zeros(2, np.uint32), impl="rbg"
+    ),
+    "key: four words on a TPU": lambda: lowered(
+        "tpu", lambda w: random.wrap_key_data(w, impl="rbg"), np.zeros(4, np.uint32)
     ),
     "where: keys of two generators": lambda: jnp.where(True, KEY, random.key(0, impl="rbg")),
     "key: impl and dtype": lambda: random.wrap_key_data(  # type: ignore[call-arg]
