@@ -12,8 +12,6 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from plait.core import dtypes, tree
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
@@ -41,9 +39,9 @@ def jet(
     for arguments and series that do not fit.
 
     >>> from plait.experimental.jet import jet
-    >>> jet(jnp.sin, (0.0,), ([1.0, 0.0, 0.0],))
-    (Array(0., dtype=float32, weak_type=True), [Array(1., dtype=float32, weak_type=True), \
-Array(0., dtype=float32, weak_type=True), Array(-1., dtype=float32, weak_type=True)])
+    >>> value, derivatives = jet(jnp.sin, (0.0,), ([1.0, 0.0, 0.0],))
+    >>> [float(d) for d in derivatives]
+    [1.0, 0.0, -1.0]
     """
     op = "jet"
     check_function(fun, op, "fun")
@@ -120,9 +118,10 @@ def _at(curve: Sequence[Any], t: Any, factorial_scaled: bool) -> Any:
     x = curve[0]
     for k, term in enumerate(curve[1:], 1):
         type_: ArrayType = type_of(term)
-        power = convert_element_type(integer_pow(t, k), type_.dtype, type_.weak_type)
-        if factorial_scaled and k > 1:
-            power = mul(power, np.asarray(1 / math.factorial(k), type_.dtype))
+        power = integer_pow(t, k)
+        if factorial_scaled:
+            power = power / math.factorial(k)
+        power = convert_element_type(power, type_.dtype, type_.weak_type)
         x = add(x, mul(broadcast_to(power, type_.shape), term))
     return x
 
@@ -136,12 +135,12 @@ def _derivatives(along: Callable[[Any], list[Any]], order: int) -> list[list[Any
         lower = orders(n - 1)
 
         def higher(t: Any) -> list[list[Any]]:
-            known, slopes = jvp(lower, (t,), (np.ones((), type_of(t).dtype),))
+            known, slopes = jvp(lower, (t,), (1.0,))
             return [*known, slopes[-1]]
 
         return higher
 
-    return orders(order)(np.zeros((), dtypes.default_float()))
+    return orders(order)(0.0)
 
 
 __all__ = ["jet"]

@@ -12,6 +12,7 @@ import pytest
 import plait as jax
 from plait.config import override
 from plait.core import dtypes, tree
+from plait.core.dtypes import KEY_DTYPE
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.types import ArrayType
 from plait.errors import ArgumentError, AxisNameError, DtypeError, ShapeError
@@ -435,7 +436,7 @@ def test_random_keys_move(form):
     words = np.arange(2 * N, dtype=np.uint32).reshape(N, 2)
 
     def f(words):
-        key = random_wrap_p.bind(words)
+        key = random_wrap_p.bind(words, dtype=KEY_DTYPE)
         moved = (
             lax.all_gather(key, "i"),
             lax.ppermute(key, "i", PERMS["cross"]),
@@ -451,7 +452,7 @@ def test_random_keys_move(form):
     np.testing.assert_array_equal(same, np.tile(words[1], (N, 1)))
     for g in (lax.psum, lax.pmean, lax.pmax):
         with pytest.raises(DtypeError, match=f"{g.__name__}: random keys are no numbers"):
-            spread(form, lambda w, g=g: g(random_wrap_p.bind(w), "i"), words)
+            spread(form, lambda w, g=g: g(random_wrap_p.bind(w, dtype=KEY_DTYPE), "i"), words)
 
 
 def test_wide_dtypes():
