@@ -233,6 +233,9 @@ for _keyword, _names in {
         _function.__module__ = __name__  # where pickle finds it
         globals()[_name] = _function
 
+rng_bit_generator = _takes_out_sharding(rng_bit_generator, part=1)
+rng_bit_generator.__module__ = __name__
+
 
 def __getattr__(name: str) -> _Any:
     if name == "linalg":  # loaded when first used: most programs factorise no matrix

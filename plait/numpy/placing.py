@@ -18,16 +18,21 @@ def placed(x: Any, where: Any) -> Any:
 
 
 def takes_out_sharding(
-    function: Callable[..., Any], name: str = "out_sharding"
+    function: Callable[..., Any], name: str = "out_sharding", part: int | None = None
 ) -> Callable[..., Any]:
-    """A function with a keyword argument more, which says how its result is spread."""
+    """A function with a keyword argument more, which says how its result is spread, or of several
+    results that with the number `part`.
+    """
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
         if name not in kwargs:
             return function(*args, **kwargs)
         where = kwargs.pop(name)
-        return placed(function(*args, **kwargs), where)
+        y = function(*args, **kwargs)
+        if part is None:
+            return placed(y, where)
+        return (*y[:part], placed(y[part], where), *y[part + 1 :])
 
     signature = inspect.signature(function)
     keyword = inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)

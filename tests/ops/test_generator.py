@@ -77,6 +77,17 @@ def test_each_row_of_a_pmap_draws_from_its_own_key(form):
     equal(both, rows)
 
 
+def test_bits_are_the_same_however_they_are_spread():
+    mesh = jax.make_mesh((2,), ("x",))
+    sharding = jax.sharding.NamedSharding(mesh, jax.P("x"))
+    wanted = lax.rng_bit_generator(KEY, (8, 3))
+    for form in (lambda f: f, jax.jit):
+        draw = form(lambda key: lax.rng_bit_generator(key, (8, 3), out_sharding=sharding))
+        got = draw(KEY)
+        assert got[1].sharding == sharding
+        equal(got, wanted)
+
+
 def test_a_key_has_no_tangent():
     zero = np.zeros(4, jax.dtypes.float0)
     _, tangents = jax.jvp(draw, (KEY,), (zero,))
