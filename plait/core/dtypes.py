@@ -17,7 +17,11 @@ from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError
 
 
 class extended(np.generic):
-    """The abstract class of dtypes that are not of numbers."""
+    """The abstract class of dtypes that are not of numbers.
+
+    >>> plait.dtypes.issubdtype(plait.random.key(0).dtype, plait.dtypes.extended)
+    True
+    """
 
 
 class prng_key(extended):
@@ -32,6 +36,9 @@ class KeyDType:
     """The dtype of typed random keys: one element is one threefry key of 64 bits.
 
     On devices an element is one uint64, so every op that only moves data works on keys as it is.
+
+    >>> isinstance(plait.random.key(0).dtype, plait.dtypes.KeyDType)
+    True
     """
 
     name = "key<fry>"
