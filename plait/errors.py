@@ -46,7 +46,11 @@ from typing import Any
 
 
 def describe(value: Any) -> str:
-    """Short text for a value in a message: arrays as dtype[shape], the rest by repr."""
+    """Short text for a value in a message: arrays as dtype[shape], the rest by repr.
+
+    >>> plait.errors.describe(jnp.ones((2, 3))), plait.errors.describe("ij")
+    ('float32[2,3]', 'ij')
+    """
     type_ = getattr(value, "type", value)
     shape, dtype = getattr(type_, "shape", None), getattr(type_, "dtype", None)
     if isinstance(shape, tuple) and dtype is not None:
@@ -58,12 +62,20 @@ def describe(value: Any) -> str:
 
 
 def an(word: str) -> str:
-    """A word with its article."""
+    """A word with its article.
+
+    >>> plait.errors.an("array"), plait.errors.an("shape")
+    ('an array', 'a shape')
+    """
     return f"an {word}" if word[:1].lower() in "aeiou" else f"a {word}"
 
 
 def several(n: int, word: str, words: str = "") -> str:
-    """How many: 1 axis, 2 axes (the plural is the word with an s unless given)."""
+    """How many: 1 axis, 2 axes (the plural is the word with an s unless given).
+
+    >>> plait.errors.several(1, "axis", "axes"), plait.errors.several(2, "axis", "axes")
+    ('1 axis', '2 axes')
+    """
     return f"{n} {word}" if n == 1 else f"{n} {words or word + 's'}"
 
 
@@ -76,6 +88,12 @@ class PlaitError(Exception):
         fix: what to do instead.
         where: the user's line; filled in where an error passes through a traced program.
         given: operands and parameters by name; arrays are shown as dtype[shape].
+
+    >>> try:
+    ...     jnp.ones(2) + jnp.ones(3)
+    ... except plait.errors.PlaitError as error:
+    ...     print(error.op, error.given)
+    add {'operand_0': '(2,)', 'operand_1': '(3,)'}
     """
 
     def __init__(
