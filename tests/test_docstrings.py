@@ -143,6 +143,20 @@ def test_every_public_function_and_class_has_an_example():
     assert sorted(missing) == sorted(EXCEPTIONS)
 
 
+def test_the_methods_that_numpy_has_too_have_examples():
+    import plait
+    import plait.numpy as jnp
+
+    missing = [
+        name
+        for numpys, ours in ((np.ndarray, plait.Array), (np.ufunc, jnp.add), (np.ufunc, jnp.ufunc))
+        for name, method in vars(numpys).items()
+        if name[0] != "_" and callable(method) and hasattr(ours, name)
+        if ">>>" not in (getattr(ours, name).__doc__ or "")
+    ]
+    assert missing == []
+
+
 if __name__ == "__main__":
     for package, text in reports(sys.argv[1:] or (*PUBLIC, ELSEWHERE)).items():
         missing = [] if package == ELSEWHERE else without_example(package)
