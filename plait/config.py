@@ -20,8 +20,24 @@ def _flag(text: str) -> bool:
     return text.strip().lower() in ("1", "true", "yes", "on")
 
 
-def _form(text: str) -> str:
-    if text not in ("auto", "fused", "gang"):
+def _one_of(*known: str) -> Callable[[str], str]:
+    def convert(text: str) -> str:
+        if text not in known:
+            raise ValueError(text)
+        return text
+
+    return convert
+
+
+_FORMS = ("auto", "fused", "gang")
+_FILTERS = ("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames")
+
+
+_GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
+
+
+def _generator(text: str) -> str:
+    if text not in _GENERATORS:
         raise ValueError(text)
     return text
 
@@ -48,11 +64,12 @@ class _State(threading.local):
     debug_nans: bool = _env("debug_nans", _flag, False)
     debug_infs: bool = _env("debug_infs", _flag, False)
     default_matmul_precision: str | None = None
+    default_prng_impl: str = _env("default_prng_impl", _generator, "threefry2x32")
     numpy_dtype_promotion: str = "standard"
     numpy_rank_promotion: str = "allow"
     default_device: Any = None
     mesh: Any = None
-    pmap_form: str = _env("pmap_form", _form, "auto")
+    pmap_form: str = _env("pmap_form", _one_of(*_FORMS), "auto")
     check_programs: bool = _env("check_programs", _flag, False)
     disable_most_optimizations: bool = _env("disable_most_optimizations", _flag, False)
     # Read once, when the client starts or a program is compiled.
@@ -62,9 +79,10 @@ class _State(threading.local):
     compilation_cache_dir: str | None = os.environ.get("PLAIT_COMPILATION_CACHE_DIR") or None
     explain_cache_misses: bool = False
     check_tracer_leaks: bool = False
-    default_prng_impl: str = "threefry2x32"
     threefry_partitionable: bool = True
     transfer_guard: str | None = None
+    # Only "off" differs from the others, which are JAX's.
+    traceback_filtering: str = _env("traceback_filtering", _one_of(*_FILTERS), "auto")
     key: Any = None
 
 
@@ -76,6 +94,7 @@ _TRACED = (
     "debug_nans",
     "debug_infs",
     "default_matmul_precision",
+    "default_prng_impl",
     "numpy_dtype_promotion",
     "numpy_rank_promotion",
     "default_device",
@@ -87,10 +106,11 @@ _TRACED = (
 )
 _BEFORE_START = ("num_cpu_devices", "platforms", "tune_malloc")
 _CHOICES = {
-    "pmap_form": ("auto", "fused", "gang"),
+    "pmap_form": _FORMS,
+    "traceback_filtering": _FILTERS,
     "numpy_dtype_promotion": ("standard", "strict"),
     "numpy_rank_promotion": ("allow", "warn", "raise"),
-    "default_prng_impl": ("threefry2x32",),
+    "default_prng_impl": _GENERATORS,
     "threefry_partitionable": (True,),
     "transfer_guard": (None, "allow"),
     "default_matmul_precision": (
@@ -128,7 +148,6 @@ _kept: dict[str, Any] = {
     "pprint_use_color": True,
     "raise_persistent_cache_errors": False,
     "softmax_custom_jvp": True,
-    "traceback_filtering": "auto",
     "tracer_error_num_traceback_frames": 5,
     "use_direct_linearize": True,
     "use_shardy_partitioner": True,
@@ -394,10 +413,12 @@ def log_compiles(value: bool = True) -> Iterator[None]:
 
 
 def default_prng_impl(value: str):
-    """`with default_prng_impl("threefry2x32"):` — the only kind of keys there is.
+    """`with default_prng_impl("rbg"):` — the kind of the keys that are made without `impl`, and of
+    keys that are given as words: "threefry2x32", "rbg" or "unsafe_rbg"; see `plait.random.key`.
 
-    >>> with plait.default_prng_impl("threefry2x32"):
-    ...     key = plait.random.key(0)
+    >>> with plait.default_prng_impl("rbg"):
+    ...     print(plait.random.key(7).dtype, plait.random.PRNGKey(7))
+    key<rbg> [0 7 0 7]
     """
     return override(default_prng_impl=value)
 

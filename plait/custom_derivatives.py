@@ -8,6 +8,7 @@ from plait.regions.custom import (
     custom_jvp,
     custom_vjp,
 )
+from plait.regions.linear_call import linear_call
 from plait.regions.rules import zero_from_primal
 
 __all__ = [
@@ -17,5 +18,6 @@ __all__ = [
     "custom_gradient",
     "custom_jvp",
     "custom_vjp",
+    "linear_call",
     "zero_from_primal",
 ]

@@ -32,6 +32,7 @@ PUBLIC = (
     "plait.example_libraries.stax",
     "plait.experimental",
     "plait.experimental.checkify",
+    "plait.experimental.jet",
     "plait.experimental.layout",
     "plait.experimental.mesh_utils",
     "plait.experimental.multihost_utils",

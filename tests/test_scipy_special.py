@@ -213,3 +213,14 @@ def test_numbers(x64):
         special.bernoulli(-1)
     with pytest.raises(ArgumentError):
         special.factorial(3, exact=True)
+
+
+def test_logarithms_and_erfcx_of_complex_numbers(x64):
+    x = np.array([0, 0, 1 + 1j, -2 + 0.5j, 0])
+    y = np.array([0, 1j, -1 + 0.1j, 3, np.nan])
+    for name, args in {"xlogy": (x, y), "xlog1py": (x, y), "erfcx": (x,)}.items():
+        found, expected = (getattr(m, name)(*args) for m in (special, reference))
+        assert np.allclose(found, expected, rtol=1e-12, equal_nan=True), name
+    # At x = 0 the derivative by y is 0, wherever y is; that by x is the logarithm.
+    assert jax.grad(lambda y: special.xlogy(0j, y).real)(0j) == 0
+    assert np.allclose(jax.grad(lambda x: special.xlogy(x, 2 + 0j).real)(0j), np.log(2))

@@ -7,7 +7,7 @@ Source of the lattice: JAX's documented type promotion semantics. A dtype is a `
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import ml_dtypes
 import numpy as np
@@ -33,40 +33,55 @@ class prng_key(extended):
 
 
 class KeyDType:
-    """The dtype of typed random keys: one element is one threefry key of 64 bits.
+    """The dtype of the typed random keys of one generator.
 
-    On devices an element is one uint64, so every op that only moves data works on keys as it is.
+    On devices a threefry key, of 64 bits, is one uint64; an rbg key, of 128 bits, is one
+    complex128, which is never computed with, only moved. So every op that only moves data works on
+    keys as it is.
 
     >>> isinstance(plait.random.key(0).dtype, plait.dtypes.KeyDType)
     True
     """
 
-    name = "key<fry>"
-    itemsize = 8
+    impl: str
+    name: str
+    words: int
+    storage: np.dtype
     kind = "k"
     type = prng_key
-    storage = np.dtype(np.uint64)
-    _instance: KeyDType | None = None
+    _instances: ClassVar[dict[str, KeyDType]] = {}
 
-    def __new__(cls):
-        if cls._instance is None:
-            cls._instance = super().__new__(cls)
-        return cls._instance
+    def __new__(cls, impl: str = "threefry2x32"):
+        if impl not in cls._instances:
+            self = super().__new__(cls)
+            self.impl = impl
+            self.name = f"key<{_KEY_TAGS[impl]}>"
+            self.words = 2 if impl == "threefry2x32" else 4
+            self.storage = np.dtype(np.uint64 if self.words == 2 else np.complex128)
+            cls._instances[impl] = self
+        return cls._instances[impl]
+
+    @property
+    def itemsize(self) -> int:
+        return 4 * self.words
 
     def __repr__(self) -> str:
         return self.name
 
     def __reduce__(self):
-        return KeyDType, ()
+        return KeyDType, (self.impl,)
 
+
+_KEY_TAGS = {"threefry2x32": "fry", "rbg": "rbg", "unsafe_rbg": "urbg"}
 
 if TYPE_CHECKING:
     # To a type checker the key dtype is one of NumPy's: it answers the same questions, and where a
-    # dtype is handed to NumPy the array is no key (keys are uint64 there).
+    # dtype is handed to NumPy the array is no key (keys have their storage dtype there).
     DType = np.dtype
 else:
     DType = np.dtype | KeyDType
-KEY_DTYPE: Any = KeyDType()
+KEY_DTYPES: dict[str, Any] = {impl: KeyDType(impl) for impl in _KEY_TAGS}
+KEY_DTYPE = KEY_DTYPES["threefry2x32"]
 
 bool_ = np.dtype(np.bool_)
 int32, int64 = np.dtype(np.int32), np.dtype(np.int64)
@@ -100,7 +115,7 @@ INT = frozenset(map(np.dtype, (np.int8, np.int16, np.int32, np.int64))) | frozen
 UINT = frozenset(map(np.dtype, (np.uint8, np.uint16, np.uint32, np.uint64))) | frozenset(_UINT4)
 FLOAT = frozenset((float16, bfloat16, float32, float64, *_FLOAT8, *_FLOAT4))
 COMPLEX = frozenset((complex64, complex128))
-KEY = frozenset({KEY_DTYPE})
+KEY = frozenset(KEY_DTYPES.values())
 INEXACT = FLOAT | COMPLEX
 INTEGER = INT | UINT
 NUMBER = INTEGER | INEXACT
@@ -122,7 +137,7 @@ def names_of(accepts: frozenset) -> str:
 
 
 _BY_NAME: dict[str, Any] = {d.name: d for d in ANY}
-_BY_NAME |= {"key<fry>": KEY_DTYPE, "bool_": bool_, "float0": float0}
+_BY_NAME |= {"bool_": bool_, "float0": float0}
 _PYTHON = {bool: bool_, int: int64, float: float64, complex: complex128}
 _NARROW = {int64: int32, uint64: uint32, float64: float32, complex128: complex64}
 _REAL_OF = {complex64: float32, complex128: float64}
@@ -135,8 +150,8 @@ def as_dtype(spec: Any) -> DType:
 
     Raises: ArgumentTypeError if it means none that plait has. No 64-bit narrowing happens here.
     """
-    if spec is KEY_DTYPE:
-        return KEY_DTYPE
+    if isinstance(spec, KeyDType):
+        return KEY_DTYPES[spec.impl]
     if isinstance(spec, type) and spec in _PYTHON:
         return _PYTHON[spec]
     if isinstance(spec, str) and spec in _BY_NAME:
@@ -205,7 +220,7 @@ def complex_of(dtype: DType) -> DType:
 
 
 def storage(dtype: DType) -> np.dtype:
-    """The NumPy dtype that holds the elements: uint64 for keys, else the dtype itself."""
+    """The NumPy dtype that holds the elements: for keys another one, else the dtype itself."""
     return dtype.storage if isinstance(dtype, KeyDType) else dtype
 
 
@@ -298,9 +313,10 @@ def _promote(types: tuple[tuple[DType, bool], ...], strict: bool) -> tuple[DType
     all_weak = all(weak for _, weak in types)
     if len(dtypes) == 1:
         return next(iter(dtypes)), all_weak
-    if any(isinstance(d, KeyDType) for d in dtypes):
+    if keys := {d for d in dtypes if isinstance(d, KeyDType)}:
         raise DtypeError(
-            "random keys do not mix with numbers",
+            "random keys do not mix with "
+            + ("numbers" if keys < dtypes else "those of another generator"),
             dtypes=", ".join(sorted(d.name for d in dtypes)),
             fix="random.key_data(key) gives the key's bits as integers",
         )

@@ -63,6 +63,9 @@ class Primitive:
     # Each lane of a map makes its own, even where no operand differs between lanes: effects, and
     # questions about the lane's place.
     per_lane: bool = False
+    # Whether equal uses have equal results. Those of other ops are not merged, nor taken out of
+    # loops.
+    repeatable: bool = True
     # Regions and ops that hold Python functions answer two more questions: `stage` writes the op
     # into a Program, `split` handles operands of which some are linear (see linearize.py), and
     # `evaluate` runs it outside of all transformations. None: the usual way.

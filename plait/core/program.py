@@ -184,6 +184,18 @@ def program_has_effects(program: Program) -> bool:
     return program.derived("has_effects", lambda: any(map(has_effects, program.equations)))
 
 
+def is_repeatable(eqn: Equation) -> bool:
+    """Whether an equation has the same results each time, and no effects."""
+    return (
+        eqn.op.repeatable
+        and not eqn.op.has_effects
+        and all(
+            p.derived("repeatable", lambda p=p: all(map(is_repeatable, p.equations)))
+            for p in sub_programs(eqn.params)
+        )
+    )
+
+
 def is_per_lane(op: Primitive, params: dict[str, Any]) -> bool:
     """Whether each lane of a map has to run an op, even where no operand differs between lanes."""
     return op.per_lane or any(

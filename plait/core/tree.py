@@ -12,6 +12,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
+from plait.core.tracebacks import trimmed
 from plait.errors import ArgumentError, ArgumentTypeError, PlaitError, an, several
 from plait.runtime.xla import (
     DictKey,
@@ -399,6 +400,7 @@ class Partial:
     def __init__(self, func: Callable[..., Any], *args: Any, **keywords: Any):
         self.func, self.args, self.keywords = func, args, keywords
 
+    @trimmed
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self.func(*self.args, *args, **{**self.keywords, **keywords})
 

@@ -30,6 +30,7 @@ from plait.core.primitive import Primitive, zeros_of
 from plait.core.program import Program, run_program, sub_programs
 from plait.core.source import function_name
 from plait.core.stage import stage
+from plait.core.tracebacks import trimmed
 from plait.core.types import is_array, type_of
 from plait.errors import ArgumentTypeError, CheckError
 from plait.interpreters.closed import stage_closed
@@ -227,6 +228,7 @@ def checkify(f: Callable[..., Any], errors: frozenset[Any] = user_checks) -> Cal
     """
     check_callable(f, "checkify")
 
+    @trimmed
     @functools.wraps(f)
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         # Numbers too are values that are checked, not constants of the program.

@@ -27,7 +27,7 @@ _NAMES: dict[Any, str] = {
     dtypes.float64: "f64",
     dtypes.complex64: "complex<f32>",
     dtypes.complex128: "complex<f64>",
-    dtypes.KEY_DTYPE: "ui64",
+    **{d: "ui64" if d.words == 2 else "complex<f64>" for d in dtypes.KEY},
     # float0 arrays hold nothing; where a program must carry one it is made of booleans.
     dtypes.float0: "i1",
 }
@@ -81,6 +81,8 @@ def scalar(value: Any, dtype: Any) -> str:
         return f"({_float(value.real, part)}, {_float(value.imag, part)})"
     if dtype in dtypes.FLOAT:
         return _float(value, dtype)
+    if dtype in dtypes.KEY and dtype.words == 4:
+        return "(" + ", ".join(f"0x{int(w):016X}" for w in value.reshape(1).view(np.uint64)) + ")"
     return str(int(value))
 
 

@@ -90,7 +90,10 @@ class Batch(Interpreter):
         except PlaitError:
             # Operands that do not fit are named as the function sees them, not with all rows.
             if type(op).type is not Primitive.type:
-                infer(op, [type_of(x) for x in xs], params)
+                try:
+                    infer(op, [type_of(x) for x in xs], params)
+                except PlaitError as named:
+                    raise named from None
             raise
         finally:
             context.interpreter = self

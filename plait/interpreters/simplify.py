@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from plait.core.program import Atom, Equation, Literal, Program, Var, has_effects
+from plait.core.program import Atom, Equation, Literal, Program, Var, has_effects, is_repeatable
 
 
 def drop_dead(program: Program) -> Program:
@@ -52,7 +52,7 @@ def merge_repeated(program: Program) -> Program:
         inputs = [current(a) for a in eqn.inputs]
         if inputs != list(eqn.inputs):
             eqn = Equation(eqn.op, inputs, eqn.params, eqn.outputs, eqn.source)
-        if not has_effects(eqn):
+        if is_repeatable(eqn):
             key = (
                 eqn.op,
                 tuple(map(atom_key, inputs)),

@@ -8,6 +8,7 @@ import importlib as _importlib
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
+from plait.core.accuracy import AccuracyMode, Tolerance
 from plait.core.context import bound_axis_names
 from plait.numpy.placing import takes_out_sharding as _takes_out_sharding
 from plait.ops.arithmetic import (
@@ -72,6 +73,7 @@ from plait.ops.compare import (
 )
 from plait.ops.conv import (
     ConvDimensionNumbers,
+    ConvGeneralDilatedDimensionNumbers,
     conv,
     conv_dimension_numbers,
     conv_general_dilated,
@@ -84,11 +86,13 @@ from plait.ops.conv_forms import (
     conv_general_shape_tuple,
     conv_shape_tuple,
     conv_transpose,
+    conv_transpose_shape_tuple,
 )
 from plait.ops.cumulative import cumlogsumexp, cummax, cummin, cumprod, cumsum
 from plait.ops.dot import (
     DotAlgorithm,
     DotAlgorithmPreset,
+    DotDimensionNumbers,
     Precision,
     PrecisionLike,
     dot,
@@ -141,6 +145,7 @@ from plait.ops.functions import (
     tanh,
 )
 from plait.ops.gather import GatherDimensionNumbers, GatherScatterMode, gather
+from plait.ops.generator import RandomAlgorithm, rng_bit_generator, rng_uniform
 from plait.ops.incomplete import (
     betainc,
     igamma,
@@ -187,10 +192,12 @@ from plait.ops.sort import approx_max_k, approx_min_k, sort, sort_key_val, top_k
 from plait.ops.special import digamma, erf, erf_inv, erfc, lgamma, polygamma, zeta
 from plait.ops.structure import (
     batch_matmul,
+    broadcast_like,
     broadcast_shapes,
     broadcast_to_rank,
     dtype,
     empty,
+    index_take,
     reciprocal,
     reduce_sum,
     reshape,

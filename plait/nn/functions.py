@@ -15,7 +15,6 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.context import axis_size
 from plait.core.dtypes import COMPLEX, INEXACT
-from plait.core.primitive import zeros_like
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.promotion import (
@@ -235,7 +234,7 @@ def softplus(x: Any) -> Any:
 def _softplus(x: Any) -> Any:
     dtype = type_of(x).dtype
     log_of_sum = jnp.logaddexp if dtype in COMPLEX else logaddexp
-    return log_of_sum(x, zeros_like(x))
+    return log_of_sum(x, 0.0)
 
 
 @PerChoice
@@ -270,7 +269,8 @@ def soft_sign(x: Any) -> Any:
 def _squareplus(x: Any, b: Any) -> Any:
     # The square of a float16 overflows from 256 on.
     wide = x.astype(dtypes.float32) if x.dtype.itemsize < 4 else x
-    return ((wide + jnp.sqrt(jnp.square(wide) + b)) / 2).astype(x.dtype)
+    y = (wide + jnp.sqrt(jnp.square(wide) + b)) / 2
+    return y if wide is x else y.astype(x.dtype)
 
 
 def squareplus(x: Any, b: Any = 4) -> Any:

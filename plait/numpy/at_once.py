@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from plait.config import state
 from plait.core.context import context
+from plait.core.tracebacks import trimmed
 from plait.errors import PlaitError
 from plait.runtime.array import Array, as_array
 from plait.runtime.eager import eager
@@ -36,6 +37,7 @@ def at_once(operands: int) -> Callable[[_Function], _Function]:
 
         program.function.__name__ = function.__name__
 
+        @trimmed
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             given = args[:operands]
@@ -61,7 +63,7 @@ def at_once(operands: int) -> Callable[[_Function], _Function]:
                 # A choice that is not hashable; or a mistake, whose message is about the ops.
                 if state.disable_jit:
                     raise
-                return function(*args, **kwargs)
+            return function(*args, **kwargs)
 
         return cast(_Function, call)
 

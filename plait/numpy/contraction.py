@@ -131,7 +131,9 @@ def matvec(x1: Any, x2: Any, /) -> Any:
     Array([[1, 3],
            [2, 4]], dtype=int32)
     """
-    x2 = value("matvec", x2, 1)
+    x1, x2 = value("matvec", x1), value("matvec", x2, 1)
+    if x1.ndim < 2 or x2.ndim < 1:
+        raise ShapeError("takes a matrix and a vector", op="matvec", x1=x1, x2=x2)
     return ops.reshape(y := matmul(x1, ops.expand_dims(x2, (-1,))), y.shape[:-1])
 
 
@@ -146,7 +148,10 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     >>> jnp.vecmat(jnp.array([1j]), jnp.eye(1))
     Array([0.-1.j], dtype=complex64)
     """
-    x1 = ufuncs.conjugate(value("vecmat", x1))
+    x1, x2 = value("vecmat", x1), value("vecmat", x2, 1)
+    if x1.ndim < 1 or x2.ndim < 2:
+        raise ShapeError("takes a vector and a matrix", op="vecmat", x1=x1, x2=x2)
+    x1 = ufuncs.conjugate(x1)
     y = matmul(ops.expand_dims(x1, (x1.ndim - 1,)), x2)
     return ops.reshape(y, (*y.shape[:-2], y.shape[-1]))
 

@@ -375,12 +375,11 @@ radians, degrees = deg2rad, rad2deg
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 where x1 < 0, x2 where x1 == 0, 1 where x1 > 0; NaN where x1 is NaN.
 
-    >>> jnp.heaviside(jnp.array([-2, 0, 3]), 0.5)
+    >>> jnp.heaviside(jnp.array([-2.0, 0.0, 3.0]), 0.5)
     Array([0. , 0.5, 1. ], dtype=float32)
     """
     x1, x2 = promote("heaviside", (x1, x2), INEXACT_KIND, together=False)
-    zero = np.zeros((), type_of(x1).dtype)
-    step = where(compare.lt(x1, zero), zero, where(compare.gt(x1, zero), np.ones_like(zero), x2))
+    step = where(compare.lt(x1, 0.0), 0.0, where(compare.gt(x1, 0.0), 1.0, x2))
     return where(compare.ne(x1, x1), x1, step)
 
 
@@ -492,12 +491,12 @@ def gcd(x1: Any, x2: Any) -> Any:
         left = compare.ne(pair[1], np.zeros((), pair[1].dtype))
         return reduce_or(left, range(left.ndim))
 
-    dtype = type_of(x1).dtype
+    dtype, weak = type_of(x1).dtype, type_of(x1).weak_type
     # The smallest integer has no positive counterpart, but an unsigned one.
     unsigned = np.dtype(f"uint{8 * dtype.itemsize}") if dtype in INT else dtype
     pair = (arithmetic.convert_element_type(abs(x), unsigned) for x in (x1, x2))
     divisor = while_loop(unfinished, step, tuple(pair))[0]
-    return arithmetic.convert_element_type(divisor, dtype)
+    return arithmetic.convert_element_type(divisor, dtype, weak)
 
 
 def lcm(x1: Any, x2: Any) -> Any:
@@ -515,7 +514,7 @@ def lcm(x1: Any, x2: Any) -> Any:
 def _integers(op: str, x1: Any, x2: Any) -> list[Any]:
     from plait.numpy.promotion import broadcast_together
 
-    pair = broadcast_together(op, *promote(op, (x1, x2), NUMERIC))
+    pair = broadcast_together(op, *promote(op, (x1, x2), NUMERIC, together=False))
     if pair[0].dtype not in INTEGER:
         raise ArgumentTypeError("takes integers", op=op, x1=pair[0], x2=pair[1])
     return pair

@@ -392,6 +392,8 @@ def take(
             "mode 'raise' needs the values of the indices", op="take", fix="mode='fill'"
         )
     a, indices = value("take", a), operand("take", indices, 1)
+    if type_of(indices).dtype in dtypes.BOOL:  # the numbers 0 and 1 here, not a mask
+        indices = convert_element_type(indices, np.int32)
     if axis is None:
         a, axis = ops.reshape(a, (a.size,)), 0
     axis = axis_in(axis, a.ndim, "take")

@@ -240,7 +240,7 @@ def angle(z: Any, deg: bool = False) -> Any:
     result = functions.atan2.bind(*promote("angle", parts))
     if deg:
         result = multiply(result, 180 / np.pi)
-    return astype(result, type_of(result).dtype)
+    return result
 
 
 # --- rounding
@@ -380,6 +380,5 @@ def modf(x: Any, /) -> tuple[Any, Any]:
     x = to_inexact("modf", x)
     whole = trunc(x)
     infinite = compare.eq(functions.abs(x), np.asarray(np.inf, type_of(x).dtype))
-    zero = np.zeros((), type_of(x).dtype)
-    fraction = where(infinite, zero, arithmetic.sub.bind(x, whole))
+    fraction = where(infinite, 0.0, arithmetic.sub.bind(x, whole))
     return copysign(fraction, x), whole

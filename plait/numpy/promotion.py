@@ -329,13 +329,13 @@ def promote(
         warn(plan.warning)
     dtype = plan.dtype
     out = []
-    for x, (convert, dims) in zip(xs, plan.steps, strict=True):
+    for x, t, (convert, dims) in zip(xs, types, plan.steps, strict=True):
         if type(x) in _SCALAR_SET:
             if plan.weak_type or (together and len(types) > 1):
                 x = literal(x, dtype)
             else:
                 x = to_host(x, dtype)
-        elif convert:
+        elif convert or (not together and t.weak_type and not plan.weak_type):
             if isinstance(x, _HOST) and not plan.weak_type:
                 x = to_host(x, dtype)
             else:

@@ -162,7 +162,7 @@ def _safe_divisor(y: Any) -> Any:
     dtype = type_of(y).dtype
     if dtype not in INTEGER or (isinstance(y, int | np.ndarray) and np.all(y != 0)):
         return y
-    return where(compare.eq(y, np.zeros((), dtype)), np.ones((), dtype), y)
+    return where(compare.eq(y, 0), 1, y)
 
 
 @at_once(operands=2)
@@ -358,7 +358,7 @@ def copysign(x: Any, y: Any, /) -> Any:
     """The absolute value of x with the sign of y.
 
     >>> jnp.copysign(3.0, jnp.array([-0.0, 2.0]))
-    Array([-3.,  3.], dtype=float32, weak_type=True)
+    Array([-3.,  3.], dtype=float32)
     """
     x, y = promote("copysign", (x, y), INEXACT_KIND, together=False)
     if type_of(x).dtype in COMPLEX:

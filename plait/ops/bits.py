@@ -2,7 +2,8 @@
 
 A key is two uint32 words. A typed key (dtype key<fry>) holds both in one uint64 on the device, word
 0 in the low half, so that ops that only move data treat key arrays like any array. Every op here
-takes an array of keys, of any shape, and does the same for each of them.
+takes an array of keys, of any shape, and does the same for each of them. Keys of the kinds rbg and
+unsafe_rbg are four words; random/generators.py makes their bits of lax.rng_bit_generator.
 
 Bits are a function of the key and of the position in the result alone (what JAX calls partitionable
 threefry): no order of evaluation, no device and no vmap changes them.
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from plait.core.dtypes import INTEGER, KEY_DTYPE, uint32, uint64
+from plait.core.dtypes import INTEGER, KEY, KEY_DTYPE, KEY_DTYPES, float64, uint32, uint64
 from plait.core.primitive import Primitive, register
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
@@ -62,7 +63,7 @@ def _hash_values(
     return y0.value, y1.value
 
 
-def _hash_arrays(
+def hash_arrays(
     words: Sequence[np.ndarray], x0: np.ndarray, x1: np.ndarray
 ) -> tuple[np.ndarray, ...]:
     """The hash on NumPy arrays whose shapes broadcast."""
@@ -122,8 +123,8 @@ def seed_words(seeds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return (seeds.astype(uint64) >> np.uint64(32)).astype(uint32), low
 
 
-def _check_keys(keys: ArrayType) -> None:
-    if keys.dtype != KEY_DTYPE:
+def _check_keys(keys: ArrayType, kinds: frozenset = frozenset({KEY_DTYPE})) -> None:
+    if keys.dtype not in kinds:
         raise DtypeError("takes typed random keys", keys=keys, fix="random.wrap_key_data(bits)")
 
 
@@ -137,25 +138,40 @@ class _OnKeys(Primitive):
 
 
 class RandomWrap(_OnKeys):
-    """Typed keys from their words: uint32[..., 2] to key<fry>[...]. The same bits."""
+    """Typed keys from their words: uint32[..., 2] to key<fry>[...]. The same bits.
+
+    Parameters: dtype, the kind of keys; those of the kind rbg have four words.
+    """
 
     name = "random_wrap"
 
-    def type(self, words):
-        if words.dtype != uint32 or words.shape[-1:] != (2,):
-            raise ShapeError("the words of keys are uint32[..., 2]", words=words)
-        return ArrayType(words.shape[:-1], KEY_DTYPE)
+    def type(self, words, *, dtype):
+        if words.dtype != uint32 or words.shape[-1:] != (dtype.words,):
+            wanted = f"the words of {dtype.name} are uint32[..., {dtype.words}]"
+            raise ShapeError(wanted, words=words)
+        return ArrayType(words.shape[:-1], dtype)
 
-    def numpy(self, words):
-        return keys_from(words[..., 0], words[..., 1])
+    def numpy(self, words, *, dtype):
+        return np.ascontiguousarray(words).view(dtype.storage)[..., 0]
 
-    def lower(self, b, words):
+    def lower(self, b, words, *, dtype):
         (out,) = b.result_types
-        return Value(b.bitcast(words, ArrayType(out.shape, uint64)).name, out)
+        if dtype.words == 2:
+            return Value(b.bitcast(words, ArrayType(out.shape, uint64)).name, out)
+        words = b.reshape(words, (*out.shape, 2, 2))
+        halves = b.bitcast(words, ArrayType((*out.shape, 2), float64))
+        zeros = (0,) * out.ndim
+        parts = [
+            b.reshape(b.slice(halves, (*zeros, k), (*out.shape, k + 1)), out.shape) for k in (0, 1)
+        ]
+        return b.op("complex", parts, out)
 
     def samples(self):
-        yield (np.array([[1, 2], [3, 2**32 - 1], [0, 0]], uint32),), {}
-        yield (np.array([7, 2**31], uint32),), {}
+        words = np.array([[1, 2], [3, 2**32 - 1], [0, 0]], uint32)
+        yield (words,), {"dtype": KEY_DTYPE}
+        yield (words[1],), {"dtype": KEY_DTYPE}
+        nan = np.array([5, 0x7FF00001, 2**31, 0xFFF80000], uint32)  # as floats: NaN, tiny, -NaN
+        yield (np.stack([nan, nan[::-1]]),), {"dtype": KEY_DTYPES["rbg"]}
 
 
 class RandomUnwrap(_OnKeys):
@@ -164,15 +180,24 @@ class RandomUnwrap(_OnKeys):
     name = "random_unwrap"
 
     def type(self, keys):
-        _check_keys(keys)
-        return ArrayType((*keys.shape, 2), uint32)
+        _check_keys(keys, KEY)
+        return ArrayType((*keys.shape, keys.dtype.words), uint32)
 
     def numpy(self, keys):
-        return np.stack(words_of(keys), -1)
+        return np.ascontiguousarray(keys)[..., None].view(uint32)
 
     def lower(self, b, keys):
         (out,) = b.result_types
-        return b.bitcast(Value(keys.name, ArrayType(keys.shape, uint64)), out)
+        if keys.dtype.words == 2:
+            return b.bitcast(Value(keys.name, ArrayType(keys.shape, uint64)), out)
+        half = ArrayType((*keys.shape, 2), uint32)
+        halves = [b.bitcast(x, half) for x in key_halves(b, keys)]
+        return b.concatenate(halves, keys.ndim)
+
+
+def key_halves(b: Any, keys: Value) -> list[Value]:
+    """The two floats of 64 bits that hold a key of four words, on the builder."""
+    return [b.unary(part, keys, float64) for part in ("real", "imag")]
 
 
 class RandomSeed(_OnKeys):
@@ -218,7 +243,7 @@ class RandomFoldIn(Primitive):
         return ArrayType(keys.shape or data.shape, KEY_DTYPE)
 
     def numpy(self, keys, data):
-        return keys_from(*_hash_arrays(words_of(keys), np.zeros_like(data), data))
+        return keys_from(*hash_arrays(words_of(keys), np.zeros_like(data), data))
 
     def batch(self, frame, xs, mapped):
         return self.bind(*_same_rows(frame, xs, mapped)), True
@@ -263,7 +288,7 @@ class _Drawing(_OnKeys):
     def draw_numpy(self, keys: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, ...]:
         count = np.arange(math.prod(shape), dtype=uint64)
         words = [w[..., None] for w in words_of(keys)]
-        pair = _hash_arrays(words, (count >> np.uint64(32)).astype(uint32), count.astype(uint32))
+        pair = hash_arrays(words, (count >> np.uint64(32)).astype(uint32), count.astype(uint32))
         return tuple(y.reshape(*keys.shape, *shape) for y in pair)
 
 

@@ -109,7 +109,8 @@ def _zero_row(x: Any) -> Any:
     type_ = type_of(x)
     shape = (1, *type_.shape[1:])
     if type_.dtype in dtypes.KEY:
-        return random_wrap_p.bind(zeros_of(ArrayType((*shape, 2), dtypes.uint32)))
+        words = zeros_of(ArrayType((*shape, type_.dtype.words), dtypes.uint32))
+        return random_wrap_p.bind(words, dtype=type_.dtype)
     return zeros_of(type_.with_shape(shape))
 
 

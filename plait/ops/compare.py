@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
-from plait.core.dtypes import ANY, BOOL, COMPLEX, FLOAT, INT, INTEGER, NUMBER, REAL, UINT
+from plait.core.dtypes import ANY, BOOL, COMPLEX, FLOAT, INT, INTEGER, KEY, NUMBER, REAL, UINT
 from plait.core.primitive import LinearOperand, Primitive, register, zeros_like
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError
 from plait.ops.arithmetic import convert_element_type, mul
 from plait.ops.axes import broadcast_in_dim, broadcast_to
+from plait.ops.bits import key_halves
 from plait.ops.elementwise import Elementwise, binary, unary
 
 
@@ -43,11 +44,21 @@ def _comparison(
         doc=f"{doc}, element by element; bool. StableHLO: compare.",
         accepts=accepts,
         numpy=numpy,
-        hlo=lambda b, x, y: b.compare(direction, x, y),
+        hlo=lambda b, x, y: _compared(b, direction, x, y),
         result=_bool,
         samples=samples,
         example=example,
     )
+
+
+def _compared(b: Any, direction: str, x: Any, y: Any) -> Any:
+    if not (x.dtype in KEY and x.dtype.words == 4):
+        return b.compare(direction, x, y)
+    # Bits, which are held as floats: these would have NaNs, unequal to themselves, and two zeros.
+    bits = ArrayType(x.shape, dtypes.uint64)
+    halves = zip(*(key_halves(b, keys) for keys in (x, y)), strict=True)
+    low, high = (b.compare(direction, *(b.bitcast(v, bits) for v in pair)) for pair in halves)
+    return b.binary("and" if direction == "EQ" else "or", low, high)
 
 
 def _among_three(name: str, *result: bool) -> tuple[str, str]:

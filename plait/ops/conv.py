@@ -44,6 +44,9 @@ class ConvDimensionNumbers(NamedTuple):
     out_spec: tuple[int, ...]
 
 
+ConvGeneralDilatedDimensionNumbers = tuple[str, str, str] | ConvDimensionNumbers | None
+
+
 class ConvGeneralDilated(Primitive):
     """Sum of products of a kernel with every window of lhs, over the window and input features.
 
@@ -599,6 +602,7 @@ def conv_with_general_padding(
 
 __all__ = [
     "ConvDimensionNumbers",
+    "ConvGeneralDilatedDimensionNumbers",
     "conv",
     "conv_dimension_numbers",
     "conv_general_dilated",

@@ -75,17 +75,8 @@ def conv_transpose(
     check_spatial(op, left, right, strides=strides, rhs_dilation=dilation)
     kernel = [right.shape[a] for a in spec.rhs_spec[2:]]
     reach = [(k - 1) * d + 1 for k, d in zip(kernel, dilation, strict=True)]
-    if is_word(padding):
-        kind = getattr(padding, "name", padding).upper()
-        if kind not in ("SAME", "VALID"):
-            raise ArgumentError(
-                "padding is 'SAME', 'VALID' or a pair (low, high) for each spatial axis",
-                op=op,
-                padding=padding,
-            )
-        pairs = tuple(_grown(k, s, kind) for k, s in zip(reach, strides, strict=True))
-    else:
-        pairs = padding_pairs(padding, op)
+    pairs = _grown_pads(reach, strides, padding, op)
+    if not is_word(padding):
         check_spatial(op, left, right, padding=pairs)
         if use_consistent_padding:
             pairs = tuple((k - 1 - a, k - 1 - z) for k, (a, z) in zip(reach, pairs, strict=True))
@@ -106,6 +97,22 @@ def conv_transpose(
         precision=precision,
         preferred_element_type=preferred_element_type,
     )
+
+
+def _grown_pads(
+    reach: Sequence[int], strides: Sequence[int], padding: Any, op: str
+) -> tuple[tuple[int, int], ...]:
+    """The padding of the dilated input that an argument `padding=` means."""
+    if not is_word(padding):
+        return tuple(padding_pairs(padding, op))
+    kind = getattr(padding, "name", padding).upper()
+    if kind not in ("SAME", "VALID"):
+        raise ArgumentError(
+            "padding is 'SAME', 'VALID' or a pair (low, high) for each spatial axis",
+            op=op,
+            padding=padding,
+        )
+    return tuple(_grown(k, s, kind) for k, s in zip(reach, strides, strict=True))
 
 
 def _grown(reach: int, stride: int, kind: str) -> tuple[int, int]:
@@ -255,6 +262,30 @@ def conv_general_shape_tuple(
     return _shape(lhs_shape, rhs_shape, window_strides, padding, dimension_numbers, 1)
 
 
+def conv_transpose_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: Any,
+    dimension_numbers: Any,
+) -> tuple[int, ...]:
+    """The shape of conv_transpose's result for operands of the given shapes.
+
+    >>> names = ("NHWC", "HWIO", "NHWC")
+    >>> lax.conv_transpose_shape_tuple((1, 4, 4, 3), (3, 3, 3, 16), (2, 2), "SAME", names)
+    (1, 8, 8, 16)
+    """
+    op = "conv_transpose_shape_tuple"
+    spec = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
+    strides = ints(window_strides, op, "window_strides")
+    left, right = ArrayType(lhs_shape, dtypes.float32), ArrayType(rhs_shape, dtypes.float32)
+    check_spatial(op, left, right, window_strides=strides)
+    pairs = _grown_pads([rhs_shape[a] for a in spec.rhs_spec[2:]], strides, padding, op)
+    check_spatial(op, left, right, padding=pairs)
+    ones = (1,) * len(strides)
+    return _shape(lhs_shape, rhs_shape, ones, pairs, spec, 1, strides)
+
+
 def _shape(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],
@@ -262,6 +293,7 @@ def _shape(
     padding: Any,
     dimension_numbers: Any,
     batch_group_count: int,
+    lhs_dilation: Sequence[int] | None = None,
 ) -> tuple[int, ...]:
     spec = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     sizes = [lhs_shape[a] for a in spec.lhs_spec[2:]]
@@ -277,7 +309,7 @@ def _shape(
         ArrayType(rhs_shape, dtypes.float32),
         window_strides=tuple(strides),
         padding=pairs,
-        lhs_dilation=ones,
+        lhs_dilation=ones if lhs_dilation is None else tuple(lhs_dilation),
         rhs_dilation=ones,
         dimension_numbers=spec,
         feature_group_count=1,
@@ -291,4 +323,5 @@ __all__ = [
     "conv_general_shape_tuple",
     "conv_shape_tuple",
     "conv_transpose",
+    "conv_transpose_shape_tuple",
 ]

@@ -113,6 +113,10 @@ class DotAlgorithmPreset(enum.Enum):
 
 
 PrecisionLike = Any
+# ((contracted axes of lhs, of rhs), (batch axes of lhs, of rhs)).
+DotDimensionNumbers = tuple[
+    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+]
 _LEVELS = {
     "default": Precision.DEFAULT,
     "fastest": Precision.DEFAULT,
@@ -630,6 +634,7 @@ def dot(
 __all__ = [
     "DotAlgorithm",
     "DotAlgorithmPreset",
+    "DotDimensionNumbers",
     "Precision",
     "PrecisionLike",
     "dot",

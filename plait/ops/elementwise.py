@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.accuracy import TAKE_ACCURACY, check_accuracy
 from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError, several
@@ -67,7 +68,11 @@ class Elementwise(Primitive):
             self.__doc__ += "\n\n>>> {}\n{}".format(*example)
         self.operands = tuple(operands)
         only = inspect.Parameter.POSITIONAL_ONLY
-        self.__signature__ = inspect.Signature([inspect.Parameter(n, only) for n in operands])
+        parameters = [inspect.Parameter(n, only) for n in operands]
+        if name in TAKE_ACCURACY:
+            keyword = inspect.Parameter.KEYWORD_ONLY
+            parameters.append(inspect.Parameter("accuracy", keyword, default=None))
+        self.__signature__ = inspect.Signature(parameters)
         one_set = isinstance(accepts, frozenset)
         self.accepts = (accepts,) * len(self.operands) if one_set else tuple(accepts)
         self.one_dtype = one_set
@@ -83,11 +88,13 @@ class Elementwise(Primitive):
         other.__dict__.update(self.__dict__, name=name, __name__=name, **changes)
         return other
 
-    def __call__(self, *xs: Any) -> Any:
+    def __call__(self, *xs: Any, accuracy: Any = None) -> Any:
         if len(xs) != len(self.operands):
             takes = f"{several(len(self.operands), 'operand')} ({', '.join(self.operands)})"
             were = "1 was given" if len(xs) == 1 else f"{len(xs)} were given"
             raise ArgumentTypeError(f"takes {takes}, {were}", op=self.name)
+        if accuracy is not None:
+            check_accuracy(self.name, accuracy, xs[0])
         if self.one_dtype and any(type(x) in _PYTHON_SCALARS for x in xs):
             return self.bind(*self._typed_scalars(xs))
         return self.bind(*xs)
@@ -102,7 +109,13 @@ class Elementwise(Primitive):
                 for x, t in zip(xs, types, strict=True)
             ]
         dtype = others[0].dtype
-        return [typed_scalar(x, dtype, self.name) if type(x) in _PYTHON_SCALARS else x for x in xs]
+        typed = [typed_scalar(x, dtype, self.name) if type(x) in _PYTHON_SCALARS else x for x in xs]
+        if all(t.weak_type for t in others):
+            # Numbers among weak operands stay weak, which they are as Python's own.
+            numbers = [y.item() if y is not x else x for x, y in zip(xs, typed, strict=True)]
+            if all(type_of(x).dtype == dtype for x in numbers):
+                return numbers
+        return typed
 
     def type(self, *types: ArrayType) -> ArrayType:
         first = types[0]

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from plait.core.dtypes import INT, int32
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ShapeError
 from plait.ops import axes as ops
-from plait.ops.arithmetic import integer_pow
+from plait.ops.arithmetic import add, convert_element_type, integer_pow
+from plait.ops.compare import lt, select
 from plait.ops.dot import dot_general
+from plait.ops.gather import GatherDimensionNumbers, gather
 from plait.ops.iota import full
 from plait.ops.slices import concatenate, index_in_dim
 
@@ -81,6 +86,47 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     if have > rank:
         raise ArgumentError("x has more axes than rank", op="broadcast_to_rank", x=x, rank=rank)
     return ops.reshape(x, (1,) * (rank - have) + type_of(x).shape)
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """An array repeated along new first axes, and axes of size 1, to the shape of another.
+
+    Raises: ShapeError if it does not broadcast to that shape.
+
+    >>> lax.broadcast_like(jnp.array([1, 2, 3]), jnp.zeros((2, 3)))
+    Array([[1, 2, 3],
+           [1, 2, 3]], dtype=int32)
+    """
+    return ops.broadcast_to(arr, type_of(like_arr).shape)
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
+    """The parts of an array at positions of some of its axes: one vector of positions for each.
+
+    Shapes: the result has the length of the vectors first, then the other axes of src. Negative
+    positions count from the end, those out of range are the nearest in it.
+    Raises: ShapeError for positions that are not vectors of one length, one for each axis.
+
+    >>> rows, columns = jnp.array([0, 1, 1]), jnp.array([2, 0, -1])
+    >>> lax.index_take(jnp.arange(6).reshape(2, 3), (rows, columns), (0, 1))
+    Array([2, 3, 5], dtype=int32)
+    """
+    op = "index_take"
+    type_ = type_of(src)
+    axes = ops.normalise_axes(axes, type_.ndim, op)
+    types = [type_of(i) for i in idxs]
+    if len(types) != len(axes) or any(t.ndim != 1 or t.shape != types[0].shape for t in types):
+        summary = "needs a vector of positions for each axis, all of one length"
+        raise ShapeError(summary, op=op, src=type_, idxs=tuple(map(str, types)), axes=axes)
+    columns = []
+    for i, t, axis in zip(idxs, types, axes, strict=True):
+        size = np.asarray(type_.shape[axis], t.dtype)
+        i = select(lt(i, np.zeros((), t.dtype)), add(i, size), i) if t.dtype in INT else i
+        columns.append(convert_element_type(ops.expand_dims(i, (1,)), int32))
+    rest = tuple(range(1, type_.ndim - len(axes) + 1))
+    numbers = GatherDimensionNumbers(rest, tuple(sorted(axes)), axes)
+    sizes = tuple(1 if k in axes else n for k, n in enumerate(type_.shape))
+    return gather(src, concatenate(columns, 1), numbers, sizes, mode="clip")
 
 
 def dtype(x: Any) -> Any:

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from plait.config import state
 from plait.core import dtypes
-from plait.core.dtypes import FLOAT, INTEGER, KEY_DTYPE
+from plait.core.dtypes import FLOAT, INTEGER, KEY, KEY_DTYPES
 from plait.core.types import ArrayType, type_of
 from plait.errors import (
     ArgumentError,
@@ -27,30 +28,40 @@ from plait.errors import (
 )
 from plait.numpy.manipulation import rows
 from plait.numpy.promotion import broadcast_shapes, is_base, operand, shape_of, to_dtype
-from plait.ops.bits import random_split_p, random_wrap_p
+from plait.ops.bits import random_wrap_p
+from plait.random.generators import split_into
 from plait.runtime.array import as_array
 from plait.transforms.choices import PerChoice
 
 # --- keys
 
 
-_ONE_KEY = (ArrayType((), KEY_DTYPE), ArrayType((2,), dtypes.uint32))
+# By the switch default_prng_impl, which says what words mean.
+_ONE_KEY = {
+    impl: (*(ArrayType((), d) for d in KEY), ArrayType((dtype.words,), dtypes.uint32))
+    for impl, dtype in KEY_DTYPES.items()
+}
+
+
+def default_key_dtype() -> Any:
+    """The dtype of keys that are made without saying which, and of keys given as words."""
+    return KEY_DTYPES[state.default_prng_impl]
 
 
 def check_key(op: str, key: Any, *, several: bool = False) -> Any:
-    """A key, typed or as its two words (uint32[2]); with `several`, an array of keys too.
+    """A key, typed or as its words (uint32[2]); with `several`, an array of keys too.
 
     Raises: ArgumentTypeError for what is no key; ShapeError for several keys where one is wanted.
     """
-    if getattr(key, "type", None) in _ONE_KEY:
+    if getattr(key, "type", None) in _ONE_KEY[state.default_prng_impl]:
         return key
     try:
         type_ = type_of(key)
     except PlaitError:
         raise _no_key(op, key) from None
-    if type_.dtype == KEY_DTYPE:
+    if type_.dtype in KEY:
         rank = type_.ndim
-    elif type_.dtype == dtypes.uint32 and type_.shape[-1:] == (2,):
+    elif type_.dtype == dtypes.uint32 and type_.shape[-1:] == (default_key_dtype().words,):
         rank = type_.ndim - 1
     else:
         raise _no_key(op, key)
@@ -72,18 +83,18 @@ def _no_key(op: str, key: Any) -> ArgumentTypeError:
 
 
 def is_typed(key: Any) -> bool:
-    """Whether a key has a key dtype, and is not a pair of words."""
-    return key.dtype == KEY_DTYPE
+    """Whether a key has a key dtype, and is not an array of words."""
+    return key.dtype in KEY
 
 
 def typed(key: Any) -> Any:
     """A key with a key dtype."""
-    return key if is_typed(key) else random_wrap_p.bind(key)
+    return key if is_typed(key) else random_wrap_p.bind(key, dtype=default_key_dtype())
 
 
 def split_key(key: Any, num: int = 2) -> tuple[Any, ...]:
     """New keys from a typed key, inside a sampler."""
-    return rows(random_split_p.bind(key, shape=(num,)))
+    return rows(split_into(key, (num,)))
 
 
 # --- compiled samplers
@@ -206,6 +217,7 @@ def parameter(op: str, name: str, x: Any) -> ArrayType:
 __all__ = [
     "check_castable",
     "check_key",
+    "default_key_dtype",
     "fitting_shape",
     "float_dtype",
     "int_dtype",

@@ -14,7 +14,6 @@ from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import INEXACT_KIND, promote
 from plait.ops.arithmetic import convert_element_type, integer_pow, neg
 from plait.ops.bitcast import bitcast_convert_type
-from plait.ops.bits import random_bits_p
 from plait.ops.compare import clz, select, shift_left, shift_right_logical
 from plait.ops.functions import abs, nextafter, sign, sqrt
 from plait.random.arguments import (
@@ -28,6 +27,7 @@ from plait.random.arguments import (
     split_key,
 )
 from plait.random.exact import erf, erf_inv, exp, log, log1p, pow, tan
+from plait.random.generators import random_bits
 from plait.random.standard import normal_values, signs, uniform_between, unit_floats
 from plait.regions.custom import stop_gradient
 
@@ -115,7 +115,7 @@ def gumbel_values(key: Any, shape: tuple[int, ...], dtype: Any, mode: str) -> An
 
 def _fine_gumbel(key: Any, shape: tuple[int, ...]) -> Any:
     """Gumbel numbers from uniform ones of 64 bits in fixed point, (high + low / 2³²) / 2³²."""
-    high, low = rows(random_bits_p.bind(key, shape=(2, *shape), bit_width=32))
+    high, low = rows(random_bits(key, (2, *shape), 32))
     # Numbers u above 1/2 are held as 1 - u, which keeps all bits near 1 too.
     near_0 = jnp.less(high, np.uint32(2**31))
     rest_low = jnp.bitwise_not(low) + np.uint32(1)

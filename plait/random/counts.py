@@ -16,7 +16,6 @@ from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import operand, promote_dtypes, to_dtype, to_inexact
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_to, full
-from plait.ops.bits import random_split_p
 from plait.ops.compare import select
 from plait.ops.functions import abs, floor, sqrt
 from plait.random.arguments import (
@@ -30,6 +29,7 @@ from plait.random.arguments import (
     split_key,
 )
 from plait.random.exact import lgamma, log, log1p, running_sums
+from plait.random.generators import as_threefry, split_into
 from plait.random.standard import unit_floats
 from plait.regions.loops import scan, while_loop
 
@@ -99,6 +99,7 @@ def _poisson_rejection(key: Any, lam: Any, dtype: Any, limit: int) -> Any:
 
 @sampler
 def _poisson(key: Any, lam: Any, *, shape: Any, dtype: Any) -> Any:
+    key = as_threefry(key)
     lam = convert_element_type(broadcast_to(jnp.asarray(lam), shape), dtypes.float32)
     limit = int(dtypes.iinfo(dtype).max)
     small = jnp.logical_or(jnp.isnan(lam), jnp.less(lam, 10))
@@ -214,6 +215,7 @@ def _binomial_rejection(key: Any, count: Any, prob: Any, dtype: Any, limit: Any)
 
 def binomial_values(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Binomial counts, inside a sampler."""
+    key = as_threefry(key)
     p = to_inexact("binomial", jnp.asarray(p))
     n = convert_element_type(n, p.dtype)
     n, p = broadcast_to(n, shape), broadcast_to(p, shape)
@@ -282,7 +284,7 @@ def _multinomial(key: Any, n: Any, p: Any, *, shape: Any, dtype: Any, unroll: An
     p = moveaxis(p, -1, 0)
     left = running_sums(p, 0, reverse=True)
     shares = p / jnp.where(jnp.equal(left, 0), 1, left)
-    keys = random_split_p.bind(key, shape=(shares.shape[0],))
+    keys = split_into(key, (shares.shape[0],))
 
     def outcome(trials: Any, share_and_key: Any) -> Any:
         share, key = share_and_key

@@ -17,7 +17,6 @@ from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import axis_in, operand, static_int, to_inexact
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
-from plait.ops.bits import random_bits_p
 from plait.ops.functions import floor
 from plait.ops.sort import sort_key_val, top_k
 from plait.random.arguments import (
@@ -32,6 +31,7 @@ from plait.random.arguments import (
 )
 from plait.random.continuous import gumbel_mode, gumbel_values
 from plait.random.exact import log, log1p, running_sums
+from plait.random.generators import random_bits
 from plait.random.standard import integers_between, unit_floats
 
 # --- categories
@@ -111,7 +111,7 @@ def shuffled(key: Any, x: Any, axis: int) -> Any:
     rounds = int(np.ceil(3 * np.log(max(1, size)) / np.log(2**32 - 1)))
     for _ in range(rounds):
         key, sort_key = split_key(key)
-        order = random_bits_p.bind(sort_key, shape=x.shape, bit_width=32)
+        order = random_bits(sort_key, x.shape, 32)
         _, x = sort_key_val(order, x, axis)
     return x
 

@@ -16,7 +16,6 @@ from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import static_int
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_to, reshape
-from plait.ops.bits import random_split_p
 from plait.ops.compare import max, select
 from plait.ops.functions import sqrt
 from plait.ops.incomplete import random_gamma_grad
@@ -32,6 +31,7 @@ from plait.random.arguments import (
 )
 from plait.random.continuous import exponential_values, power, with_parameters
 from plait.random.exact import exp, log, pow
+from plait.random.generators import as_threefry, split_into
 from plait.random.standard import normal_values, signs, unit_floats
 from plait.regions.custom_jvp import custom_jvp
 from plait.regions.loops import while_loop
@@ -101,7 +101,7 @@ def _slope(sample: Any, alpha: Any, in_logs: bool) -> Any:
 def _gamma_function(in_logs: bool) -> Callable[..., Any]:
     @custom_jvp
     def gamma(key: Any, alpha: Any) -> Any:
-        keys = random_split_p.bind(key, shape=(math.prod(alpha.shape),))
+        keys = split_into(as_threefry(key), (math.prod(alpha.shape),))
         flat = reshape(alpha, (math.prod(alpha.shape),))
         once = functools.partial(_gamma_once, in_logs=in_logs)
         return reshape(vmap(once)(keys, flat), alpha.shape)

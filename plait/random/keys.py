@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from plait.config import state
+from plait.config import override, state
 from plait.core import dtypes
-from plait.core.dtypes import INTEGER, KEY_DTYPE, UINT, KeyDType
+from plait.core.dtypes import INTEGER, KEY, KEY_DTYPE, KEY_DTYPES, UINT, KeyDType
 from plait.core.types import ArrayType, type_of
 from plait.errors import (
     ArgumentError,
@@ -22,34 +22,28 @@ from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import staging, to_dtype
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.bits import (
-    random_bits_p,
-    random_fold_in_p,
-    random_seed_p,
-    random_split_p,
     random_unwrap_p,
     random_wrap_p,
 )
-from plait.random.arguments import check_key, is_typed, known_shape, sampler
+from plait.random.arguments import check_key, default_key_dtype, is_typed, known_shape, sampler
+from plait.random.generators import folded_in, random_bits, seeded, split_into
 from plait.runtime.array import from_host
-
-_IMPLEMENTATION = "threefry2x32"
 
 # --- from seeds
 
 
-def _check_implementation(op: str, spec: Any) -> None:
-    if spec not in (None, _IMPLEMENTATION, "fry", KEY_DTYPE):
-        raise ArgumentError(
-            f"there is no random number generator {spec!r}", op=op, fix=f"{_IMPLEMENTATION!r}"
-        )
-
-
-def _only_one(op: str, impl: Any, dtype: Any) -> Any:
+def _generator(op: str, impl: Any = None, dtype: Any = None) -> Any:
+    """The dtype of the keys that `impl` or `dtype` means."""
     if impl is not None and dtype is not None:
         raise ArgumentError("impl and dtype say the same: give one of them", op=op)
     spec = impl if dtype is None else dtype
-    _check_implementation(op, spec)
-    return spec
+    if spec is None:
+        return default_key_dtype()
+    for found in KEY_DTYPES.values():
+        if spec == found or spec in (found.impl, found.name, found.name[4:-1]):
+            return found
+    names = ", ".join(map(repr, KEY_DTYPES))
+    raise ArgumentError(f"there is no random number generator {spec!r}", op=op, fix=names)
 
 
 def _check_seed(op: str, seed: Any) -> ArrayType:
@@ -58,7 +52,7 @@ def _check_seed(op: str, seed: Any) -> ArrayType:
     except PlaitError:
         summary = f"a seed is an integer, not {an(type(seed).__name__)}"
         raise ArgumentTypeError(summary, op=op, seed=seed) from None
-    if type_.dtype == KEY_DTYPE:
+    if type_.dtype in KEY:
         raise ArgumentTypeError("this is a key already, not a seed", op=op, seed=type_)
     if type_.shape:
         raise ShapeError(
@@ -77,59 +71,73 @@ def _check_seed(op: str, seed: Any) -> ArrayType:
     return type_
 
 
-def _known_words(op: str, seed: Any) -> int:
-    """The 64 bits of a key from a seed that is a number: its upper word is the seed's lower one."""
+def _known_words(op: str, seed: Any, dtype: Any) -> np.ndarray:
+    """The words of a key from a seed that is a number."""
     number = int(seed)
     if not -(2**63) <= number < 2**64:
         raise IntegerOverflowError("a seed has at most 64 bits", op=op, seed=number)
     narrow = isinstance(seed, np.ndarray | np.generic) and seed.dtype.itemsize < 8
     # Without 64-bit integers a seed is its low 32 bits.
     number &= 2**32 - 1 if narrow or not state.enable_x64 else 2**64 - 1
-    return (number & 0xFFFFFFFF) << 32 | number >> 32
+    return np.array([number >> 32, number & 0xFFFFFFFF] * (dtype.words // 2), np.uint32)
 
 
 def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     """A random key from an integer seed: a scalar array of dtype key<fry>.
 
-    Only the low 32 bits of the seed count, unless enable_x64 is on. `impl` and `dtype` name the
-    generator; there is one, threefry2x32.
+    Only the low 32 bits of the seed count, unless enable_x64 is on. `impl` or `dtype` names the
+    generator, by default what the switch default_prng_impl says:
+
+    - "threefry2x32": the same bits everywhere, whatever is mapped, split over devices or compiled.
+    - "rbg": bits from XLA's generator, which depend on the platform (those of CPU and GPU are
+      equal), and under vmap are drawn for all rows from the first row's key; keys are split by
+      threefry. Keys are four words, and need a platform with float64: no TPU.
+    - "unsafe_rbg": keys are split by XLA's generator too; nobody has shown how good they are.
+
+    The numbers of both are JAX's, but for those drawn by rejection (gamma, Poisson and binomial
+    ones and their kin), which come from a threefry key made of the key.
+
     Raises: ArgumentTypeError for a seed that is not an integer; ShapeError for several seeds;
-    IntegerOverflowError for a seed of more than 64 bits.
+    IntegerOverflowError for a seed of more than 64 bits; ArgumentError for other generators.
 
     >>> plait.random.key_data(plait.random.key(7))
     Array([0, 7], dtype=uint32)
+    >>> plait.random.key(7, impl="rbg").dtype
+    key<rbg>
     """
-    _only_one("key", impl, dtype)
+    dtype = _generator("key", impl, dtype)
     _check_seed("key", seed)
     if not isinstance(seed, int | np.integer | np.ndarray):
-        return random_seed_p.bind(seed)
-    bits = _known_words("key", seed)
+        return seeded(seed, dtype)
+    words = _known_words("key", seed, dtype)
     if staging():
-        return _staged_key(bits)
-    return from_host(np.asarray(bits, np.uint64), ArrayType((), KEY_DTYPE))
+        return _staged_key(words, dtype)
+    return from_host(words.view(dtype.storage).reshape(()), ArrayType((), dtype))
 
 
-def _staged_key(bits: int) -> Any:
+def _staged_key(words: np.ndarray, dtype: Any) -> Any:
     # A literal of the program rather than one of its inputs.
-    high, low = bits & 0xFFFFFFFF, bits >> 32
-    seed = np.uint64(high << 32 | low) if high else np.uint32(low)
-    return random_seed_p.bind(seed)
+    high, low = map(int, words[:2])
+    return seeded(np.uint64(high << 32 | low) if high else np.uint32(low), dtype)
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
-    """A random key from an integer seed, as its two words: uint32[2]. See `key`.
+    """A random key from an integer seed, as its words: uint32[2]. See `key`.
+
+    Words say nothing of their generator: the functions take them for keys of the one that the
+    switch default_prng_impl names.
 
     >>> plait.random.PRNGKey(7)
     Array([0, 7], dtype=uint32)
     """
-    _check_implementation("PRNGKey", impl)
+    dtype = _generator("PRNGKey", impl)
     _check_seed("PRNGKey", seed)
     if not isinstance(seed, int | np.integer | np.ndarray):
-        return random_unwrap_p.bind(random_seed_p.bind(seed))
-    bits = _known_words("PRNGKey", seed)
+        return random_unwrap_p.bind(seeded(seed, dtype))
+    words = _known_words("PRNGKey", seed, dtype)
     if staging():
-        return random_unwrap_p.bind(_staged_key(bits))
-    return from_host(np.array([bits & 0xFFFFFFFF, bits >> 32], np.uint32))
+        return random_unwrap_p.bind(_staged_key(words, dtype))
+    return from_host(words)
 
 
 # --- to and from bits
@@ -146,38 +154,39 @@ def key_data(keys: Any) -> Any:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Typed keys from their words: uint32[..., 2] gives key<fry>[...].
+    """Typed keys from their words: uint32[..., 2] gives key<fry>[...], and four words keys of the
+    kinds rbg and unsafe_rbg; `impl` and `dtype` as for `key`.
 
     Raises: ArgumentTypeError for other operands.
 
     >>> plait.random.wrap_key_data(jnp.array([0, 7], jnp.uint32)) == plait.random.key(7)
     Array(True, dtype=bool)
     """
-    _only_one("wrap_key_data", impl, dtype)
-    words = check_key("wrap_key_data", key_bits_array, several=True)
+    dtype = _generator("wrap_key_data", impl, dtype)
+    with override(default_prng_impl=dtype.impl):
+        words = check_key("wrap_key_data", key_bits_array, several=True)
     if is_typed(words):
         raise ArgumentTypeError("these are typed keys already", op="wrap_key_data", keys=words)
-    return random_wrap_p.bind(words)
+    return random_wrap_p.bind(words, dtype=dtype)
 
 
 def key_impl(keys: Any) -> str:
-    """The name of the generator of keys: "threefry2x32".
+    """The name of the generator of keys: "threefry2x32", "rbg" or "unsafe_rbg".
 
     >>> plait.random.key_impl(plait.random.key(7))
     'threefry2x32'
     """
-    check_key("key_impl", keys, several=True)
-    return _IMPLEMENTATION
+    keys = check_key("key_impl", keys, several=True)
+    return (keys.dtype if is_typed(keys) else default_key_dtype()).impl
 
 
 def key_dtype(impl: Any = None) -> KeyDType:
-    """The dtype of the typed keys of a generator; there is one, threefry2x32.
+    """The dtype of the typed keys of a generator.
 
-    >>> plait.random.key(7).dtype == plait.random.key_dtype()
-    True
+    >>> plait.random.key_dtype(), plait.random.key_dtype("unsafe_rbg")
+    (key<fry>, key<urbg>)
     """
-    _check_implementation("key_dtype", impl)
-    return KEY_DTYPE
+    return _generator("key_dtype", impl)
 
 
 def clone(key: Any) -> Any:
@@ -195,7 +204,12 @@ def clone(key: Any) -> Any:
 
 @sampler
 def _split_words(key: Any, *, shape: Any) -> Any:
-    return random_unwrap_p.bind(random_split_p.bind(key, shape=shape))
+    return random_unwrap_p.bind(split_into(key, shape))
+
+
+@sampler
+def _split(key: Any, *, shape: Any) -> Any:
+    return split_into(key, shape)
 
 
 def split(key: Any, num: Any = 2) -> Any:
@@ -210,14 +224,20 @@ def split(key: Any, num: Any = 2) -> Any:
     """
     key = check_key("split", key)
     shape = known_shape("split", num)
-    if is_typed(key):
-        return random_split_p.bind(key, shape=shape)
-    return _split_words(key, shape=shape)
+    if not is_typed(key):
+        return _split_words(key, shape=shape)
+    # One op needs no program around it.
+    return split_into(key, shape) if key.dtype == KEY_DTYPE else _split(key, shape=shape)
 
 
 @sampler
 def _fold_in_words(key: Any, data: Any) -> Any:
-    return random_unwrap_p.bind(random_fold_in_p.bind(key, data))
+    return random_unwrap_p.bind(folded_in(key, data))
+
+
+@sampler
+def _fold_in(key: Any, data: Any) -> Any:
+    return folded_in(key, data)
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -234,9 +254,9 @@ def fold_in(key: Any, data: Any) -> Any:
     """
     key = check_key("fold_in", key)
     data = _as_uint32(data)
-    if is_typed(key):
-        return random_fold_in_p.bind(key, data)
-    return _fold_in_words(key, data)
+    if not is_typed(key):
+        return _fold_in_words(key, data)
+    return folded_in(key, data) if key.dtype == KEY_DTYPE else _fold_in(key, data)
 
 
 def _as_uint32(data: Any) -> Any:
@@ -266,7 +286,7 @@ def _as_uint32(data: Any) -> Any:
 
 @sampler
 def _bits(key: Any, *, shape: Any, bit_width: int) -> Any:
-    return random_bits_p.bind(key, shape=shape, bit_width=bit_width)
+    return random_bits(key, shape, bit_width)
 
 
 @takes_out_sharding

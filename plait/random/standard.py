@@ -18,7 +18,6 @@ from plait.numpy.promotion import to_dtype
 from plait.ops.arithmetic import add, convert_element_type, mul, rem, sub
 from plait.ops.axes import broadcast_to
 from plait.ops.bitcast import bitcast_convert_type
-from plait.ops.bits import random_bits_p
 from plait.ops.compare import bitwise_or, max, select, shift_right_logical
 from plait.random.arguments import (
     check_key,
@@ -31,6 +30,7 @@ from plait.random.arguments import (
     split_key,
 )
 from plait.random.exact import erf_inv
+from plait.random.generators import random_bits
 
 # --- floats
 
@@ -42,7 +42,7 @@ def unit_floats(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     # Short mantissas (bfloat16, float8) take the top of 8 bits.
     drawn = 8 if mantissa < 8 else width
     unsigned = np.dtype(f"uint{width}")
-    bits = convert_element_type(random_bits_p.bind(key, shape=shape, bit_width=drawn), unsigned)
+    bits = convert_element_type(random_bits(key, shape, drawn), unsigned)
     bits = shift_right_logical(bits, np.asarray(drawn - mantissa, unsigned))
     one = np.ones((), dtype)
     return sub(bitcast_convert_type(bitwise_or(bits, one.view(unsigned)), dtype), one)
@@ -167,7 +167,7 @@ def integers_between(
 
     width = int(dtypes.iinfo(dtype).bits)
     unsigned = np.dtype(f"uint{width}")
-    upper, lower = (random_bits_p.bind(k, shape=shape, bit_width=width) for k in split_key(key))
+    upper, lower = (random_bits(k, shape, width) for k in split_key(key))
     span = convert_element_type(sub(high, low), unsigned)
     # An empty range gives minval.
     span = select(jnp.less_equal(high, low), jnp.full_like(span, 1), span)

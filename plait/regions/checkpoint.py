@@ -14,6 +14,7 @@ from plait.core.context import context, running
 from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.program import Atom, Equation, Program, Var, reference, run_program
 from plait.core.sample import integers, real
+from plait.core.tracebacks import trimmed
 from plait.core.tree import flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError
@@ -381,6 +382,7 @@ def checkpoint(
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     named = _positions(fun, names)
 
+    @trimmed
     @functools.wraps(fun)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         static = _static(fun, (*numbers, *(k for k in named if k < len(args))), args)

@@ -12,6 +12,7 @@ from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, register, zeros_of
 from plait.core.program import Atom, Program, program_has_effects, reference, run_program
+from plait.core.tracebacks import trimmed
 from plait.core.tree import flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, an, several
@@ -243,6 +244,7 @@ class _Residuals:
 _ABSENT: Any = object()
 
 
+@trimmed
 def cond(
     pred: Any,
     true_fun: Callable[..., Any],
@@ -312,6 +314,7 @@ def _predicate(pred: Any) -> Any:
     return convert_element_type(pred, dtypes.int32)
 
 
+@trimmed
 def switch(
     index: Any,
     branches: Sequence[Callable[..., Any]],

@@ -11,6 +11,7 @@ from plait.core.primitive import register, zeros_like, zeros_of
 from plait.core.program import run_program
 from plait.core.sample import real
 from plait.core.source import function_name
+from plait.core.tracebacks import trimmed
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError, an, several
@@ -300,6 +301,7 @@ class custom_jvp:
     def __repr__(self) -> str:
         return f"<custom_jvp of {function_name(self.fun)}>"
 
+    @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.jvp is None:
             raise AttributeError(

@@ -18,6 +18,7 @@ from plait.core.interpreter import Tracer
 from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.program import Program, run_program
 from plait.core.source import function_name
+from plait.core.tracebacks import trimmed
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.tree import leaves as tree_leaves
 from plait.core.types import ArrayType, is_array, type_of
@@ -436,6 +437,7 @@ class custom_vjp:
     def __repr__(self) -> str:
         return f"<custom_vjp of {function_name(self.fun)}>"
 
+    @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(

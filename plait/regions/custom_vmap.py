@@ -15,6 +15,7 @@ from plait.core import dtypes
 from plait.core import tree as trees
 from plait.core.primitive import register
 from plait.core.sample import real
+from plait.core.tracebacks import trimmed
 from plait.core.tree import PyTreeDef, flatten
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -149,6 +150,7 @@ class custom_vmap:
     def __repr__(self) -> str:
         return f"<custom_vmap of {describe_function(self.fun)}>"
 
+    @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         args = self.signature.positional(args, kwargs)
         leaves, shape = flatten(args)

@@ -13,6 +13,7 @@ from plait.core import dtypes
 from plait.core.primitive import register, zeros_of
 from plait.core.program import Program, reference, run_program
 from plait.core.sample import positive, real
+from plait.core.tracebacks import trimmed
 from plait.core.tree import PyTreeDef, flatten
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError
@@ -154,6 +155,7 @@ def _filled(t: Any, x: Any) -> Any:
 # --- what users call
 
 
+@trimmed
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
     b: Any,

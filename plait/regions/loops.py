@@ -11,6 +11,7 @@ import numpy as np
 from plait.config import state
 from plait.core import dtypes
 from plait.core.source import function_name
+from plait.core.tracebacks import trimmed
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, an
@@ -113,6 +114,7 @@ def _pair(*trees: PyTreeDef) -> PyTreeDef:
 # --- while_loop
 
 
+@trimmed
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
 ) -> Any:
@@ -180,6 +182,7 @@ def _while(
 # --- scan
 
 
+@trimmed
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
@@ -291,6 +294,7 @@ def _python_scan(
 # --- fori_loop
 
 
+@trimmed
 def fori_loop(
     lower: Any,
     upper: Any,
@@ -400,6 +404,7 @@ def _same_dtype(op: str, lower: Any, upper: Any) -> tuple[Any, Any]:
 # --- map
 
 
+@trimmed
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """f of each row of xs, one after another, stacked; `batch_size` rows at a time if given.
 
@@ -470,6 +475,7 @@ def _rows_at_once(f: Callable[[Any], Any], xs: Sequence[Any], shape: PyTreeDef, 
 # --- associative_scan
 
 
+@trimmed
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:

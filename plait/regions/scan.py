@@ -14,7 +14,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, register, zeros_of
-from plait.core.program import Program, Var, has_effects, reference, run_program
+from plait.core.program import Program, Var, has_effects, is_repeatable, reference, run_program
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.hlo.module import call_program, lower_program
@@ -403,7 +403,7 @@ def _fixed(program: Program, variables: set[Any]) -> set[Any]:
     """The variables that depend on the given ones alone."""
     fixed = set(variables)
     for eqn in program.equations:
-        if not has_effects(eqn) and all(type(a) is not Var or a in fixed for a in eqn.inputs):
+        if is_repeatable(eqn) and all(type(a) is not Var or a in fixed for a in eqn.inputs):
             fixed.update(eqn.outputs)
     return fixed
 

@@ -11,6 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import plait.numpy as jnp
+from plait.core.dtypes import COMPLEX
+from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError
 from plait.nn.functions import log_softmax as _log_softmax
 from plait.nn.functions import logsumexp
@@ -71,12 +73,14 @@ def erfc(x: Any) -> Any:
 def erfcx(x: Any) -> Any:
     """exp(x²) erfc(x), without underflow for large x; infinite where it overflows below 0.
 
-    Element by element; integers become floats. Raises: DtypeError for complex numbers.
+    Element by element, also of complex x; integers become floats.
 
     >>> from plait.scipy import special
     >>> special.erfcx(jnp.array([-1.0, 0.0, 100.0])).round(4)
     Array([5.009 , 1.    , 0.0056], dtype=float32)
     """
+    if is_complex("erfcx", x):
+        return wofz(jnp.multiply(1j, x))
     return apply(normal.erfcx, "erfcx", x)
 
 
@@ -168,27 +172,35 @@ def owens_t(h: Any, a: Any) -> Any:
 def xlogy(x: Any, y: Any) -> Any:
     """x log(y); 0 where x is 0 and y no NaN.
 
-    The arguments broadcast; integers become floats.
-    Derivative: at x = 0 log(y) by x, 0 by y. Raises: DtypeError for complex numbers, ShapeError.
+    The arguments, also complex ones, broadcast; integers become floats.
+    Derivative: at x = 0 log(y) by x, 0 by y. Raises: ShapeError.
 
     >>> from plait.scipy import special
     >>> special.xlogy(jnp.array([0.0, 1.0, 2.0]), jnp.array([0.0, 1.0, 4.0])).round(3)
     Array([0.   , 0.   , 2.773], dtype=float32)
     """
-    return apply(entropy.xlogy, "xlogy", x, y)
+    return _times_log("xlogy", entropy.xlogy, x, y, jnp.log)
 
 
 def xlog1py(x: Any, y: Any) -> Any:
     """x log(1 + y), exact for small y; 0 where x is 0 and y no NaN.
 
-    The arguments broadcast; integers become floats. Raises: DtypeError for complex numbers,
-    ShapeError.
+    The arguments, also complex ones, broadcast; integers become floats. Raises: ShapeError.
 
     >>> from plait.scipy import special
     >>> special.xlog1py(jnp.array([0.0, 1.0, 2.0]), jnp.array([-1.0, 0.0, 3.0])).round(3)
     Array([0.   , 0.   , 2.773], dtype=float32)
     """
-    return apply(entropy.xlog1py, "xlog1py", x, y)
+    return _times_log("xlog1py", entropy.xlog1py, x, y, jnp.log1p)
+
+
+def _times_log(name: str, op: Any, x: Any, y: Any, log: Any) -> Any:
+    x, y = promote(name, (x, y), INEXACT_KIND, together=False)
+    if type_of(x).dtype not in COMPLEX:
+        return op.bind(x, y)
+    x, y = jnp.asarray(x), jnp.asarray(y)
+    nothing = (x == 0) & (y == y) & ~jnp.isfinite(log(y))
+    return jnp.where(nothing, 0, x * log(jnp.where(nothing, 1, y)))
 
 
 def entr(x: Any) -> Any:

@@ -19,6 +19,7 @@ from plait.core.interpreter import Tracer
 from plait.core.program import Program
 from plait.core.source import function_name
 from plait.core.stage import stage
+from plait.core.tracebacks import trim, trimmed
 from plait.core.types import ArrayType, type_of
 from plait.regions.call import call_p
 from plait.runtime import xla
@@ -94,28 +95,32 @@ class JitFunction(Transformed):
         self.has_static = bool(static)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if context.interpreter is eager and not self.has_static:
-            try:
-                leaves, in_tree = _flatten((args, kwargs) if kwargs else args)
-                entry = self.fast[in_tree, state.key, *map(sig_of, leaves)]
-            except (KeyError, AttributeError, RecursionError, SystemError, ValueError):
-                entry = None  # a new kind of call, a leaf that is no Array, or no tree at all
-            if entry is None:  # outside of the handler: errors below have nothing to do with it
-                return self.slow_call(args, kwargs)
-            if entry.plain:
+        try:
+            if context.interpreter is eager and not self.has_static:
                 try:
-                    outs = entry.execute([*entry.captured, *map(buf_of, leaves)])
-                except (TypeError, xla.XlaError) as error:
-                    problem = entry.compiled.failure(error, leaves)
-                    raise problem from problem.__cause__
-                if entry.single:
-                    type_, sig = entry.out[0]
-                    return Array(outs[0], type_, sig)
-                results = [Array(b, t, s) for b, (t, s) in zip(outs, entry.out, strict=True)]
-            else:
-                results = entry.compiled.run(leaves)
-            return entry.out_tree.unflatten(results)
-        return self.slow_call(args, kwargs)
+                    leaves, in_tree = _flatten((args, kwargs) if kwargs else args)
+                    entry = self.fast[in_tree, state.key, *map(sig_of, leaves)]
+                except (KeyError, AttributeError, RecursionError, SystemError, ValueError):
+                    entry = None  # a new kind of call, a leaf that is no Array, or no tree at all
+                if entry is None:  # outside of the handler: errors below have nothing to do with it
+                    return self.slow_call(args, kwargs)
+                if entry.plain:
+                    try:
+                        outs = entry.execute([*entry.captured, *map(buf_of, leaves)])
+                    except (TypeError, xla.XlaError) as error:
+                        problem = entry.compiled.failure(error, leaves)
+                        raise problem from problem.__cause__
+                    if entry.single:
+                        type_, sig = entry.out[0]
+                        return Array(outs[0], type_, sig)
+                    results = [Array(b, t, s) for b, (t, s) in zip(outs, entry.out, strict=True)]
+                else:
+                    results = entry.compiled.run(leaves)
+                return entry.out_tree.unflatten(results)
+            return self.slow_call(args, kwargs)
+        except Exception as error:
+            trim(error)
+            raise
 
     # --- everything but the warm path
 
@@ -268,6 +273,7 @@ class JitFunction(Transformed):
 
     # --- for users
 
+    @trimmed
     def trace(self, *args: Any, **kwargs: Any) -> Any:
         """Trace for the arguments (arrays, or ShapeDtypeStructs): a stages.Traced."""
         from plait.transforms.inspect import TracedFunction
@@ -279,10 +285,12 @@ class JitFunction(Transformed):
         traced = self.trace_call(call, [type_of(x) for x in leaves], in_tree)
         return TracedFunction(self, call, traced, in_tree, leaves)
 
+    @trimmed
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """Trace for the arguments (arrays, or ShapeDtypeStructs) and show or compile the result."""
         return self.trace(*args, **kwargs).lower()
 
+    @trimmed
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The shapes and dtypes of the result as ShapeDtypeStructs, without computing it."""
         args, kwargs = tree.map(abstract, (args, kwargs))

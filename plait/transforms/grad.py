@@ -17,6 +17,7 @@ from plait.core.primitive import LinearOperand, zeros_of
 from plait.core.program import run_program
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
+from plait.core.tracebacks import trimmed
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import (
     ArgumentError,
@@ -227,6 +228,7 @@ class _Grad(_OfArguments):
         if reduce_axes:
             raise ArgumentError("reduce_axes is not available", op=op, reduce_axes=reduce_axes)
 
+    @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         numbers = self._resolve(len(args))
         if not self.allow_int and (whole := self.whole()) is not None:
@@ -343,6 +345,7 @@ def _check_tangents(
     return out
 
 
+@trimmed
 def jvp(
     fun: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
 ) -> Any:
@@ -415,6 +418,7 @@ class _LinearFunction:
 class _Pullback(_LinearFunction):
     """The function that vjp returns: cotangents of the result to cotangents of the arguments."""
 
+    @trimmed
     def __call__(self, *args: Any) -> Any:
         captured, ct = list(args[: self.captured_count]), args[self.captured_count :]
         if len(ct) != 1:
@@ -442,6 +446,7 @@ class _Pullback(_LinearFunction):
         return self.in_tree.unflatten(pull(linear, cts, self.in_types))
 
 
+@trimmed
 def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
 ) -> Any:
@@ -485,6 +490,7 @@ def _linearized(
 class _Pushforward(_LinearFunction):
     """The function that linearize returns: tangents of the arguments to tangents of the result."""
 
+    @trimmed
     def __call__(self, *args: Any) -> Any:
         captured, tangents = args[: self.captured_count], args[self.captured_count :]
         leaves, structure = tree.flatten(tangents)
@@ -508,6 +514,7 @@ class _Pushforward(_LinearFunction):
         return self.out_tree.unflatten(out)
 
 
+@trimmed
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(fun(*primals), the linear function from tangents of arguments to tangents of the result).
 
@@ -523,6 +530,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 class _Transposed(_Pullback):
     """The function that linear_transpose returns."""
 
+    @trimmed
     def __call__(self, *args: Any) -> Any:
         try:
             return super().__call__(*args)
@@ -534,6 +542,7 @@ class _Transposed(_Pullback):
             ) from error
 
 
+@trimmed
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
     """The transpose of a linear function; primals (arrays or ShapeDtypeStructs) give its types.
 
@@ -576,6 +585,7 @@ class _Jacobian(_OfArguments):
         self.forward = forward
         super().__init__(self.kind, fun, argnums, has_aux, holomorphic, allow_int)
 
+    @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         numbers = self._resolve(len(args))
         if not self.allow_int and (whole := self.whole()) is not None:

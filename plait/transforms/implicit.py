@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plait.core import tree
+from plait.core.tracebacks import trimmed
 from plait.ops.arithmetic import neg
 from plait.regions.custom import closure_convert, custom_jvp
 from plait.regions.rules import zero_from_primal
@@ -17,6 +18,7 @@ from plait.regions.trace import check_function
 from plait.transforms.grad import jvp, linearize
 
 
+@trimmed
 def custom_root(
     f: Callable[[Any], Any],
     initial_guess: Any,

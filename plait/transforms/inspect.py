@@ -11,6 +11,7 @@ from plait.core.context import named_axes
 from plait.core.program import Program
 from plait.core.show import show_program
 from plait.core.source import function_name
+from plait.core.tracebacks import trimmed
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError
 from plait.runtime.array import Array, as_array
@@ -151,6 +152,7 @@ class CompiledFunction:
     def __init__(self, lowered: Lowered, compiled: Compiled):
         self._lowered, self._compiled = lowered, compiled
 
+    @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         function = self._lowered._function
         call = function.split_static(args, kwargs)
@@ -255,6 +257,7 @@ def make_jaxpr(
     check_callable(fun, "make_jaxpr")
     static = select_arguments(fun, static_argnums, static_argnames, "make_jaxpr", "static")
 
+    @trimmed
     def make(*args: Any, **kwargs: Any) -> Any:
         function = JitFunction(fun, static)
         function.kind = "make_jaxpr"

@@ -6,6 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from plait.core.tracebacks import trimmed
 from plait.runtime import client
 from plait.transforms.arguments import check_callable, check_disjoint, select_arguments
 from plait.transforms.calls import JitFunction
@@ -67,6 +68,7 @@ def jit(
     return JitFunction(fun, static, donated, () if device is None else (device,), device)
 
 
+@trimmed
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The shapes and dtypes of what fun would return, as ShapeDtypeStructs; nothing is computed.
 

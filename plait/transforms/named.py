@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plait.core.source import function_name, scope
+from plait.core.tracebacks import trimmed
 from plait.errors import ArgumentTypeError
 from plait.transforms.arguments import check_callable
 
@@ -38,6 +39,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     check_callable(fun, "named_call")
     label = function_name(fun) if name is None else name
 
+    @trimmed
     @functools.wraps(fun)
     def named(*args: Any, **kwargs: Any) -> Any:
         with named_scope(label):

@@ -8,6 +8,7 @@ from typing import Any
 from plait.core import tree
 from plait.core.interpreter import Tracer
 from plait.core.source import function_name
+from plait.core.tracebacks import trimmed
 from plait.core.types import type_of
 from plait.errors import ArgumentError
 from plait.interpreters.batch import Frame, add_axis, batch
@@ -39,6 +40,7 @@ class _Vmap(CompilesWhole):
         self.in_axes, self.out_axes = in_axes, out_axes
         self.axis_name, self.axis_size = axis_name, axis_size
 
+    @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (whole := self.whole()) is not None:
             return whole(*args, **kwargs)

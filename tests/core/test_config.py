@@ -158,7 +158,7 @@ def test_blocks_for_switches_that_have_one_value():
         assert config.check_programs and config.explain_cache_misses
     with jax.default_prng_impl("threefry2x32"):
         pass
-    for block, value in ((jax.transfer_guard, "disallow"), (jax.default_prng_impl, "rbg")):
+    for block, value in ((jax.transfer_guard, "disallow"), (jax.default_prng_impl, "philox")):
         with pytest.raises(ArgumentError), block(value):
             pass
 

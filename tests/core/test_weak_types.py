@@ -11,6 +11,8 @@ import plait as jax
 import plait.numpy as jnp
 from plait import lax
 from plait.config import override
+from plait.core.primitive import registry
+from plait.ops.elementwise import Elementwise
 
 FUNCTIONS: dict[str, Any] = {
     "number": lambda x: 2,
@@ -67,3 +69,47 @@ def test_the_size_of_an_axis_is_a_python_int_in_both_forms():
             assert weak((n, half)) == [True, True] and half.tolist() == [2, 2, 2, 2]
             (whole,) = jax.pmap(lambda x: [lax.psum(1, "i")], "i", out_axes=None)(np.ones(4))
             assert whole.weak_type and int(whole) == 4
+
+
+def test_a_number_among_weak_operands_stays_weak():
+    """Of every op that takes several operands of one dtype, in every place of the number."""
+    seen = 0
+    for op in list(registry.values()):
+        if not isinstance(op, Elementwise) or not op.one_dtype or len(op.operands) < 2:
+            continue
+        for number in (0.5, 1):
+            array = jnp.asarray(number)
+            if any(array.dtype not in accepted for accepted in op.accepts):
+                continue
+            for k in range(len(op.operands)):
+                args = [array] * len(op.operands)
+                args[k] = number
+                found, strong = op(*args), op(*(jnp.asarray(x, array.dtype) for x in args))
+                assert found.weak_type == (found.dtype != bool) and not strong.weak_type, op.name
+                seen += 1
+    assert seen > 50
+
+
+# What takes no numbers, what is never weak (exponents, powers and steps of integers), as in JAX.
+OTHERS = "isnat matmul matvec vecdot vecmat frexp ldexp pow power rint spacing".split()
+UFUNCS = [n for n in dir(np) if isinstance(getattr(np, n), np.ufunc) and n not in OTHERS]
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_ufuncs_of_numbers_are_weak_and_of_arrays_not(name):
+    f, ins = getattr(jnp, name), getattr(np, name).nin
+    types = {"i": (2, np.int32(2)), "f": (0.5, np.float32(0.5))}
+    seen = 0
+    for number, array in types.values():
+        try:
+            numbers = [jax.eval_shape(f, *[number] * ins)]
+        except TypeError:
+            continue
+        mixed = [[number] * k + [array] + [number] * (ins - k - 1) for k in range(ins)]
+        arrays = [jax.eval_shape(f, *args) for args in mixed]
+        for leaf in jax.tree.leaves(numbers):
+            # Whether a number has a property, is less, how many bits it has: that is what it is.
+            assert leaf.weak_type or leaf.dtype == bool or leaf.dtype == np.uint8
+        assert not any(leaf.weak_type for leaf in jax.tree.leaves(arrays))
+        seen += 1
+    assert seen

@@ -9,9 +9,15 @@ import numpy as np
 import plait as jax
 import plait.numpy as jnp
 from plait import lax
+from plait.custom_derivatives import linear_call
+from plait.experimental.jet import jet
 
 X = np.float32([1, 2, 3])
 N = np.int32([1, 2, 3])
+
+
+def over(r, x):
+    return x / r
 
 
 def loss(w, x):
@@ -126,6 +132,17 @@ CASES: dict[str, Any] = {
     "custom_jvp: a tangent that is a text": lambda: with_jvp(
         lambda xs, ts: ({"y": xs[0]}, {"y": "text"})
     ),
+    "linear_call: by residuals": lambda: jax.grad(lambda r: linear_call(over, over, r, 2.0))(3.0),
+    "linear_call: another shape": lambda: linear_call(over, lambda r, ct: X, 4.0, 8.0),
+    "linear_call: another structure": lambda: linear_call(over, lambda r, ct: (ct, ct), 4.0, 8.0),
+    "linear_call: text": lambda: linear_call(over, over, 4.0, "x"),
+    "jet: one number": lambda: jet(jnp.sin, 0.5, ((1.0,),)),  # type: ignore[arg-type]
+    "jet: lengths": lambda: jet(lambda x, y: x, (0.5, 1.0), ((1.0, 2.0), (1.0,))),
+    "jet: a shape": lambda: jet(jnp.sin, (0.5,), ((X,),)),
+    "jet: an integer": lambda: jet(jnp.sin, (1,), ((1,),)),
+    "jet: a complex derivative": lambda: jet(jnp.sin, (0.5,), ((1j,),)),
+    "jet: a structure": lambda: jet(jnp.sin, ({"a": 0.5},), (({"b": 0.5},),)),
+    "jet: text": lambda: jet(jnp.sin, ("x",), ((1.0,),)),  # type: ignore[arg-type]
     "custom_vjp: no rules": lambda: bare(jax.custom_vjp),
     "custom_vjp: forward returns no pair": lambda: with_vjp(lambda x, y: x, lambda r, ct: (ct, ct)),
     "custom_vjp: forward of another structure": lambda: with_vjp(

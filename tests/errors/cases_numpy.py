@@ -45,6 +45,8 @@ CASES: dict[str, Callable[[], Any]] = {
     "arange: a vector": lambda: jnp.arange(V),
     "arange: booleans": lambda: jnp.arange(3, dtype=bool),
     "linspace: a negative number": lambda: jnp.linspace(0, 1, -1),
+    "matvec: a vector for a matrix": lambda: jnp.matvec(V, V),
+    "vecmat: a vector for a matrix": lambda: jnp.vecmat(jnp.asarray(V), V),
     # editing
     "delete: a traced position": lambda: traced(lambda k: jnp.delete(V, k), 1),
     "delete: a mask": lambda: jnp.delete(V, np.ones(3, bool)),

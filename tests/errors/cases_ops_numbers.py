@@ -22,6 +22,7 @@ V = np.array([1, 2, 3], np.float32)
 S, K = np.float32(0), np.int32(0)
 BOOL = V > 1
 KEYS = jax.random.split(jax.random.key(0), 3)
+KEY_WORDS = np.array([1, 2, 3, 4], np.uint32)
 SQUARE = np.eye(3, dtype=np.float32)
 IMAGE, KERNEL = np.ones((1, 3, 8, 8), np.float32), np.ones((4, 3, 3, 3), np.float32)
 
@@ -176,6 +177,24 @@ CASES: dict[str, Any] = {
     ),
     "sort: num_keys": lambda: lax.sort((V, V), num_keys=3),
     "sort: keys": lambda: lax.sort(KEYS),
+    "accuracy: a tight tolerance": lambda: lax.exp(S, accuracy=lax.Tolerance(ulps=1)),
+    "accuracy: a word": lambda: lax.exp(S, accuracy="highest"),
+    "accuracy: another function": lambda: lax.erf(S, accuracy=lax.AccuracyMode.HIGHEST),
+    "Tolerance: negative": lambda: lax.Tolerance(-1.0),
+    "Tolerance: nothing": lambda: lax.Tolerance(),
+    "conv_transpose_shape_tuple: padding": lambda: lax.conv_transpose_shape_tuple(
+        (1, 3, 8, 8), (4, 3, 3, 3), (1, 1), "FULL", None
+    ),
+    "index_take: lengths": lambda: lax.index_take(X, (np.arange(2), np.arange(3)), (0, 1)),
+    "broadcast_like: more axes": lambda: lax.broadcast_like(X, V),
+    "rng_bit_generator: a short key": lambda: lax.rng_bit_generator(KEY_WORDS[:2], (3,)),
+    "rng_bit_generator: signed": lambda: lax.rng_bit_generator(KEY_WORDS, (3,), np.int32),
+    "rng_bit_generator: algorithm": lambda: lax.rng_bit_generator(KEY_WORDS, (3,), algorithm=7),
+    "rng_uniform: arrays": lambda: lax.rng_uniform(np.zeros(2), np.ones(2), (2,)),
+    "rng_uniform: two dtypes": lambda: lax.rng_uniform(np.float32(0), 1, (2,)),
+    "rng_uniform: bytes": lambda: lax.rng_uniform(np.uint8(0), np.uint8(9), (2,)),
+    "rng_uniform: derivative": lambda: jax.grad(lambda b: lax.rng_uniform(0.0, b, ()))(1.0),
+    "rng_uniform: rows": lambda: jax.vmap(lambda b: lax.rng_uniform(0.0, b, (2,)))(np.ones(2)),
     "top_k: keys": lambda: lax.top_k(KEYS, 1),
     "top_k: a scalar, by hand": lambda: bound("top_k", S, k=1),
     # ops/matrix.py, and the ops of matrices

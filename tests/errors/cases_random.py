@@ -40,7 +40,11 @@ CASES = {
     "random.multivariate_normal: sizes": lambda: random.multivariate_normal(KEY, V, np.eye(3)),
     "orthogonal: a negative size": lambda: random.orthogonal(KEY, -1),
     "orthogonal: integers": lambda: random.orthogonal(KEY, 2, dtype=jnp.int32),
-    "key: a generator": lambda: random.key(0, impl="rbg"),
+    "key: a generator": lambda: random.key(0, impl="philox"),
+    "key: words of another generator": lambda: random.wrap_key_data(
+        np.zeros(2, np.uint32), impl="rbg"
+    ),
+    "where: keys of two generators": lambda: jnp.where(True, KEY, random.key(0, impl="rbg")),
     "key: impl and dtype": lambda: random.wrap_key_data(  # type: ignore[call-arg]
         np.zeros(2, np.uint32), impl="threefry2x32", dtype="threefry2x32"
     ),

@@ -23,13 +23,14 @@ for package in (plait.ops, plait.regions):
 
 # Ops without samples, and who tests them.
 COLLECTIVE = "needs a named axis: test_collective.py"
-KEYS = "its operands are random keys, which no NumPy array holds: test_bits.py"
+KEYS = "its operands are random keys, which no NumPy array holds: test_random.py"
 CALLBACKS = "calls Python, or asks where it runs: test_callback.py"
 FUNCTIONS = "holds Python functions, which a trace gives it: tests/regions"
 WITHOUT_SAMPLES = {
     "all_gather": COLLECTIVE,
     "all_to_all": COLLECTIVE,
     "axis_index": COLLECTIVE,
+    "rng_uniform": "other numbers at each use: test_generator.py",
     "pmax": COLLECTIVE,
     "pmin": COLLECTIVE,
     "ppermute": COLLECTIVE,
@@ -59,6 +60,10 @@ WITHOUT_SAMPLES = {
 # Laws that do not hold, and why: for an op, or for one of its samples.
 DERIVATIVES = ("jvp", "transpose", "second")
 EXCEPTIONS: dict[tuple[str, int | None], tuple[tuple[str, ...], str]] = {
+    ("rng_bit_generator", None): (
+        ("batch",),
+        "rows of a vmap share a key, as in JAX",
+    ),
     ("stop_gradient", None): (("jvp",), "its derivative is zero because it says so"),
     ("reduce_precision", None): (DERIVATIVES, "cotangents are rounded like tangents"),
     ("while", None): (("transpose", "second"), "reverse mode needs a known number of rounds"),
@@ -88,6 +93,7 @@ EXCEPTIONS: dict[tuple[str, int | None], tuple[tuple[str, ...], str]] = {
 # Operands that have no derivative: everything is checked with them held constant.
 CONSTANT = {
     "linear_solve": (0, 1, 2),  # its rule knows that they are one matrix, the law does not
+    "linear_call": (0, 1),  # residuals
     "polygamma": (0,),
     "expn": (0,),
 }

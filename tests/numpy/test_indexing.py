@@ -157,6 +157,7 @@ def test_take():
         check("take", f, np.array([0, 2, 1]), axis=axis)
         check("take", f, np.array([[0, 2], [1, 1]]), axis=axis)
         check("take", f, 1, axis=axis)
+        check("take", f, np.array([True, False]), axis=axis)
     for mode in ("clip", "wrap"):
         check("take", f, np.array([5, 9, 0]), axis=1, mode=mode)
     assert np.isnan(jnp.take(f, 99))

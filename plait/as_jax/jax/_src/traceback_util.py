@@ -7,6 +7,7 @@ from types import FrameType
 from typing import Any
 
 from plait.core.source import hidden, hide, is_internal
+from plait.core.tracebacks import trimmed
 
 
 def register_exclusion(path: str) -> None:
@@ -36,8 +37,8 @@ def include_frame(frame: FrameType) -> bool:
 
 
 def api_boundary(fun: Callable[..., Any], **_: Any) -> Callable[..., Any]:
-    """The function itself: plait's tracebacks are Python's own."""
-    return fun
+    """The function, its errors without the frames of plait and of excluded files."""
+    return trimmed(fun)
 
 
 __all__ = ["api_boundary", "include_frame", "register_exclusion"]
