@@ -41,9 +41,9 @@ def jet(
     for arguments and series that do not fit.
 
     >>> from plait.experimental.jet import jet
-    >>> jet(jnp.sin, (0.0,), ([1.0, 0.0, 0.0],))
-    (Array(0., dtype=float32, weak_type=True), [Array(1., dtype=float32, weak_type=True), \
-Array(0., dtype=float32, weak_type=True), Array(-1., dtype=float32, weak_type=True)])
+    >>> value, derivatives = jet(jnp.sin, (0.0,), ([1.0, 0.0, 0.0],))
+    >>> float(value), [float(d) for d in derivatives]
+    (0.0, [1.0, 0.0, -1.0])
     """
     op = "jet"
     check_function(fun, op, "fun")
