@@ -13,7 +13,11 @@ from plait.numpy import from_dlpack
 
 
 def is_supported_dtype(dtype: Any) -> bool:
-    """Whether arrays of a dtype can be shared."""
+    """Whether arrays of a dtype can be shared.
+
+    >>> plait.dlpack.is_supported_dtype(jnp.bfloat16), plait.dlpack.is_supported_dtype(jnp.int4)
+    (True, False)
+    """
     found = _dtypes.as_dtype(dtype)
     return found in _dtypes.ANY and not isinstance(found, _dtypes.KeyDType) and not _narrow(found)
 

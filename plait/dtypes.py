@@ -41,7 +41,11 @@ def canonicalize_dtype(dtype: Any, allow_extended_dtype: bool = False) -> Any:
 
 
 def itemsize_bits(dtype: Any) -> int:
-    """The number of bits of an element: 4 for int4."""
+    """The number of bits of an element: 4 for int4, although it takes a byte of memory.
+
+    >>> plait.dtypes.itemsize_bits(jnp.int4), plait.dtypes.itemsize_bits("float32")
+    (4, 32)
+    """
     found = _dtypes.as_dtype(dtype)
     for narrow, bits in (("int4", 4), ("float4", 4), ("int2", 2)):
         if narrow in found.name:
@@ -50,7 +54,12 @@ def itemsize_bits(dtype: Any) -> int:
 
 
 def scalar_type_of(x: Any) -> type:
-    """The Python type of the elements of x: bool, int, float or complex."""
+    """The Python type of the elements of x: bool, int, float or complex. Raises: ArgumentTypeError
+    for keys.
+
+    >>> plait.dtypes.scalar_type_of(jnp.ones(2, jnp.bfloat16))
+    <class 'float'>
+    """
     dtype = _type_of(x).dtype
     for members, python in (
         (_dtypes.BOOL, bool),

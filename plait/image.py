@@ -19,7 +19,11 @@ from plait.ops.dot import Precision
 
 
 class ResizeMethod(enum.Enum):
-    """The kernels of resize, each with the names by which it may be given."""
+    """The kernels of resize, each with the names by which it may be given.
+
+    >>> plait.image.ResizeMethod.from_string("bilinear")
+    <ResizeMethod.LINEAR: 1>
+    """
 
     NEAREST = 0
     LINEAR = 1
@@ -31,7 +35,11 @@ class ResizeMethod(enum.Enum):
 
     @staticmethod
     def from_string(s: str) -> ResizeMethod:
-        """The method of a name. Raises ArgumentError."""
+        """The method of a name. Raises: ArgumentError.
+
+        >>> plait.image.ResizeMethod.from_string("bicubic")
+        <ResizeMethod.CUBIC: 4>
+        """
         if s not in _NAMES:
             fix = ", ".join(map(repr, _NAMES))
             raise ArgumentError("there is no such method", op="resize", method=s, fix=fix)

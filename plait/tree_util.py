@@ -198,12 +198,22 @@ def tree_broadcast(
 
 
 def is_tree_node(typ: type) -> bool:
-    """Whether objects of a class are containers."""
+    """Whether objects of a class are containers: built-in ones, or of a registered class.
+
+    >>> plait.tree_util.is_tree_node(dict), plait.tree_util.is_tree_node(set)
+    (True, False)
+    """
     return default_registry.is_node(typ)
 
 
 def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
-    """(children, what the container keeps of itself). Raises ArgumentError for a leaf."""
+    """(children, what the container keeps of itself), without looking into the children.
+
+    Raises: ArgumentError for a leaf.
+
+    >>> plait.tree_util.flatten_one_level({"b": [1, 2], "a": 3})
+    ((3, [1, 2]), ('a', 'b'))
+    """
     found = default_registry.flatten_one_level(tree)
     if found is None:
         raise ArgumentError("this is a leaf", op="flatten_one_level", tree=tree)
@@ -211,7 +221,14 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
-    """((key, child), ...) and what the container keeps of itself. Raises ArgumentError."""
+    """((key, child), ...) and what the container keeps of itself; see flatten_one_level.
+
+    Raises: ArgumentError for a leaf.
+
+    >>> pairs, _ = plait.tree_util.flatten_one_level_with_keys({"b": [1, 2], "a": 3})
+    >>> [(str(key), child) for key, child in pairs]
+    [("['a']", 3), ("['b']", [1, 2])]
+    """
     found = default_registry.flatten_one_level_with_keys(tree)
     if found is None:
         raise ArgumentError("this is a leaf", op="flatten_one_level_with_keys", tree=tree)
@@ -239,7 +256,17 @@ def build_tree(treedef: PyTreeDef, xs: Any) -> Any:
     return treedef.unflatten(tree_leaves(xs))
 
 
-tree_sum = functools.partial(tree_reduce, operator.add)
+def tree_sum(
+    tree: Any, initializer: Any = _MISSING, is_leaf: Callable[[Any], bool] | None = None
+) -> Any:
+    """The sum of the leaves, from the left; of initializer too, which a tree without leaves needs.
+
+    >>> plait.tree_util.tree_sum({"a": 1, "b": (2, 3)})
+    6
+    """
+    return tree_reduce(operator.add, tree, initializer, is_leaf)
+
+
 KeyEntry = Any
 
 __all__ = [

@@ -281,7 +281,7 @@ def test_stages():
     assert traced.out_info["s"].shape == (2, 4) and traced.donate_argnums == (0,)
     lowered = traced.lower()
     assert isinstance(lowered, stages.Lowered) and "stablehlo.dot_general" in lowered.as_text()
-    first, second = lowered.args_info[0]
+    first, second = jax.tree.leaves(lowered.args_info)  # leaves themselves
     assert (first.shape, first.donated, second.donated) == ((2, 4), True, False)
     compiled = lowered.compile()
     assert isinstance(compiled, stages.Compiled) and compiled.out_info["s"].dtype == jnp.float32

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 
 HEADS = "Shapes Dtype Dtypes Derivative Derivatives Cost Modes Raises Source".split()
-_HEAD = re.compile(rf"(?:^|(?<=[.;] )|(?<=\n))({'|'.join(HEADS)}):? (?=\S)")
+_HEAD = re.compile(rf"(?:^|(?<=[.;] )|(?<=\n))({'|'.join(HEADS)})(?::\s| )(?=\S)")
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*): ")
 
 

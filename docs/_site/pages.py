@@ -9,11 +9,12 @@ import re
 import sys
 from typing import Any
 
+from mkdocs.exceptions import PluginError
 from mkdocs.structure.files import File
 
 ROOT = pathlib.Path(__file__).parent.parent.parent
 sys.path.insert(0, str(ROOT))
-from tests.test_exports import PUBLIC  # noqa: E402
+from tests.test_exports import PUBLIC, STORED  # noqa: E402
 
 PAGES = {
     "README.md": "index.md",
@@ -42,6 +43,19 @@ def on_files(files: Any, config: Any) -> Any:
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return _moved(markdown, "../")
+
+
+def on_post_build(config: Any) -> None:
+    """Raise PluginError unless the reference has every public name."""
+    names = STORED.read_text(encoding="utf-8").split()
+    missing = []
+    for package in PUBLIC:
+        page = pathlib.Path(config.site_dir, "reference", package, "index.html")
+        there = set(re.findall(r'id="([^"]+)"', page.read_text(encoding="utf-8")))
+        own = {name for name in names if name.rpartition(".")[0] == package}
+        missing += sorted(own - there - set(PUBLIC))
+    if missing:
+        raise PluginError(f"the reference lacks {', '.join(missing)}")
 
 
 def _moved(text: str, up: str) -> str:

@@ -47,7 +47,15 @@ def running(interpreter: Interpreter) -> Iterator[None]:
 
 @contextlib.contextmanager
 def outside() -> Iterator[None]:
-    """Leave all transformations in the block: the base interpreter runs, no axis is in scope."""
+    """Leave all transformations in the block: the base interpreter runs, no axis is in scope.
+
+    >>> def f(x):
+    ...     with plait.core.eval_context():
+    ...         print(jnp.add(1, 2))  # computed now, not when the program runs
+    ...     return x
+    >>> _ = plait.jit(f)(1.0)
+    3
+    """
     before = context.interpreter, context.axes, context.source, context.in_map
     context.interpreter, context.axes, context.source = _Context.interpreter, (), None
     context.in_map = False

@@ -17,7 +17,11 @@ from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError
 
 
 class extended(np.generic):
-    """The abstract class of dtypes that are not of numbers."""
+    """The abstract class of dtypes that are not of numbers.
+
+    >>> plait.dtypes.issubdtype(plait.random.key(0).dtype, plait.dtypes.extended)
+    True
+    """
 
 
 class prng_key(extended):
@@ -34,6 +38,9 @@ class KeyDType:
     On devices a threefry key, of 64 bits, is one uint64; an rbg key, of 128 bits, is one
     complex128, which is never computed with, only moved. So every op that only moves data works on
     keys as it is.
+
+    >>> isinstance(plait.random.key(0).dtype, plait.dtypes.KeyDType)
+    True
     """
 
     impl: str

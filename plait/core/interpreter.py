@@ -17,6 +17,7 @@ from plait.core.primitive import Primitive
 from plait.core.source import Source, user_source
 from plait.core.types import ArrayType
 from plait.errors import (
+    ConcretizationTypeError,
     PlaitError,
     TracerArrayConversionError,
     TracerBoolConversionError,
@@ -26,7 +27,11 @@ from plait.errors import (
 
 
 class Interpreter:
-    """Receives ops; gives results. `parent` receives what this one computes."""
+    """Receives ops; gives results. `parent` receives what this one computes.
+
+    >>> isinstance(plait.core.Trace, type)
+    True
+    """
 
     parent: Interpreter | None = None
     # Whether it runs outside of all transformations.
@@ -61,6 +66,9 @@ class Tracer(ArrayMethods):
 
     Subclasses define `interpreter` and `type`; `concrete` returns the number behind the tracer, or
     None where only its type is known.
+
+    >>> _ = plait.jit(lambda x: print(isinstance(x, plait.core.Tracer), x.shape))(jnp.ones(2))
+    True (2,)
     """
 
     __slots__ = ("__weakref__", "interpreter", "type")
@@ -123,7 +131,7 @@ class Tracer(ArrayMethods):
         if not spec:
             return str(self)
         value = self._give_number(
-            TracerArrayConversionError,
+            ConcretizationTypeError,
             f"its value as text in the format {spec!r}",
             "print it with plait.debug.print, whose text is made when the program runs",
         )
@@ -159,7 +167,7 @@ class Tracer(ArrayMethods):
 
 _CURE = "make the argument static (static_argnums), or use array operations instead"
 _INTEGER = (TracerIntegerConversionError, "its value as a Python int", _CURE)
-_FLOAT = (TracerArrayConversionError, "its value as a Python number", _CURE)
+_FLOAT = (ConcretizationTypeError, "its value as a Python number", _CURE)
 
 
 def leaked(tracer: Tracer) -> UnexpectedTracerError:

@@ -22,6 +22,11 @@ class ArrayType:
 
     Make one with `ArrayType(shape, dtype, weak_type)`: equal arguments give the same object. Users
     know it as jax.core.ShapedArray, and what `typeof` gives. A sharding is left to the compiler.
+
+    >>> plait.core.ShapedArray((2, 3), jnp.float32)
+    ArrayType(float32[2,3])
+    >>> plait.core.ShapedArray((2, 3), jnp.float32) is plait.typeof(jnp.ones((2, 3)))
+    True
     """
 
     __slots__ = ("dtype", "ndim", "shape", "size", "weak_type")

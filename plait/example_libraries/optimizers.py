@@ -25,7 +25,14 @@ Schedule = Callable[[Any], Any]
 
 
 class Optimizer(NamedTuple):
-    """The three functions of an optimizer."""
+    """The three functions of an optimizer: init_fn(params) -> state, update_fn(step, gradients,
+    state) -> state, params_fn(state) -> params.
+
+    >>> from plait.example_libraries import optimizers
+    >>> init, update, get_params = optimizers.sgd(0.5)
+    >>> get_params(update(0, jnp.array([2.0]), init(jnp.array([1.0]))))
+    Array([0.], dtype=float32)
+    """
 
     init_fn: Callable[[Any], Any]
     update_fn: Callable[[Any, Any, Any], Any]
@@ -35,6 +42,11 @@ class Optimizer(NamedTuple):
 class OptimizerState(NamedTuple):
     """The leaves of the states of all parameters, the structure of the parameters, and of each
     parameter's state.
+
+    >>> from plait.example_libraries import optimizers
+    >>> state = optimizers.momentum(0.1, 0.9).init_fn({"w": jnp.ones(2)})
+    >>> state.tree_def, state.packed_state
+    (PyTreeDef({'w': *}), ((Array([1., 1.], dtype=float32), Array([0., 0.], dtype=float32)),))
     """
 
     packed_state: Any
@@ -428,7 +440,13 @@ def clip_grads(grad_tree: Any, max_norm: Any) -> Any:
 
 
 class JoinPoint:
-    """Marks, in a tree of the parameters' structure, the state of one parameter: .subtree."""
+    """Marks, in a tree of the parameters' structure, the state of one parameter: .subtree.
+
+    >>> from plait.example_libraries import optimizers
+    >>> state = optimizers.sgd(0.1).init_fn({"w": jnp.ones(2)})
+    >>> optimizers.unpack_optimizer_state(state)["w"].subtree
+    Array([1., 1.], dtype=float32)
+    """
 
     def __init__(self, subtree: Any):
         self.subtree = subtree

@@ -157,9 +157,64 @@ def _shape(function: Callable[..., Any], *shapes: Sequence[int]) -> tuple[int, .
     return eval_shape(function, *(ShapeDtypeStruct(s, np.float32) for s in shapes)).shape
 
 
-Conv = functools.partial(GeneralConv, ("NHWC", "HWIO", "NHWC"))
-Conv1DTranspose = functools.partial(GeneralConvTranspose, ("NHC", "HIO", "NHC"))
-ConvTranspose = functools.partial(GeneralConvTranspose, ("NHWC", "HWIO", "NHWC"))
+def Conv(
+    out_chan: int,
+    filter_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    W_init: Any = None,
+    b_init: Any = _TINY,
+) -> Layer:
+    """A convolution of images [n, height, width, channels] with a bias; see GeneralConv.
+
+    >>> from plait.example_libraries import stax
+    >>> init, apply = stax.Conv(4, (3, 3), padding="SAME")
+    >>> shape, (w, b) = init(plait.random.key(0), (1, 8, 8, 2))
+    >>> shape, w.shape, b.shape
+    ((1, 8, 8, 4), (3, 3, 2, 4), (1, 1, 1, 4))
+    """
+    axes = ("NHWC", "HWIO", "NHWC")
+    return GeneralConv(axes, out_chan, filter_shape, strides, padding, W_init, b_init)
+
+
+def Conv1DTranspose(
+    out_chan: int,
+    filter_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    W_init: Any = None,
+    b_init: Any = _TINY,
+) -> Layer:
+    """A transposed convolution of series [n, length, channels] with a bias; see
+    GeneralConvTranspose.
+
+    >>> from plait.example_libraries import stax
+    >>> init, apply = stax.Conv1DTranspose(4, (3,), (2,))
+    >>> init(plait.random.key(0), (1, 8, 2))[0]
+    (1, 17, 4)
+    """
+    axes = ("NHC", "HIO", "NHC")
+    return GeneralConvTranspose(axes, out_chan, filter_shape, strides, padding, W_init, b_init)
+
+
+def ConvTranspose(
+    out_chan: int,
+    filter_shape: Sequence[int],
+    strides: Sequence[int] | None = None,
+    padding: Any = "VALID",
+    W_init: Any = None,
+    b_init: Any = _TINY,
+) -> Layer:
+    """A transposed convolution of images [n, height, width, channels] with a bias; see
+    GeneralConvTranspose.
+
+    >>> from plait.example_libraries import stax
+    >>> init, apply = stax.ConvTranspose(4, (2, 2), (2, 2))
+    >>> init(plait.random.key(0), (1, 8, 8, 2))[0]
+    (1, 16, 16, 4)
+    """
+    axes = ("NHWC", "HWIO", "NHWC")
+    return GeneralConvTranspose(axes, out_chan, filter_shape, strides, padding, W_init, b_init)
 
 
 # --- normalisation

@@ -6,7 +6,12 @@ from plait.runtime.sharding import PartitionSpec
 
 
 def disable_x64():
-    """`with disable_x64():` — 32-bit dtypes inside the block."""
+    """`with disable_x64():` — 32-bit dtypes inside the block.
+
+    >>> with plait.experimental.disable_x64():
+    ...     jnp.arange(2.0).dtype
+    dtype('float32')
+    """
     return enable_x64(False)
 
 

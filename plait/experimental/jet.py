@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from plait.core import dtypes, tree
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
@@ -40,8 +42,8 @@ def jet(
 
     >>> from plait.experimental.jet import jet
     >>> value, derivatives = jet(jnp.sin, (0.0,), ([1.0, 0.0, 0.0],))
-    >>> [float(d) for d in derivatives]
-    [1.0, 0.0, -1.0]
+    >>> float(value), [float(d) for d in derivatives]
+    (0.0, [1.0, 0.0, -1.0])
     """
     op = "jet"
     check_function(fun, op, "fun")
@@ -118,10 +120,9 @@ def _at(curve: Sequence[Any], t: Any, factorial_scaled: bool) -> Any:
     x = curve[0]
     for k, term in enumerate(curve[1:], 1):
         type_: ArrayType = type_of(term)
-        power = integer_pow(t, k)
-        if factorial_scaled:
-            power = power / math.factorial(k)
-        power = convert_element_type(power, type_.dtype, type_.weak_type)
+        power = convert_element_type(integer_pow(t, k), type_.dtype, type_.weak_type)
+        if factorial_scaled and k > 1:
+            power = mul(power, np.asarray(1 / math.factorial(k), type_.dtype))
         x = add(x, mul(broadcast_to(power, type_.shape), term))
     return x
 
@@ -135,12 +136,12 @@ def _derivatives(along: Callable[[Any], list[Any]], order: int) -> list[list[Any
         lower = orders(n - 1)
 
         def higher(t: Any) -> list[list[Any]]:
-            known, slopes = jvp(lower, (t,), (1.0,))
+            known, slopes = jvp(lower, (t,), (np.ones((), type_of(t).dtype),))
             return [*known, slopes[-1]]
 
         return higher
 
-    return orders(order)(0.0)
+    return orders(order)(np.zeros((), dtypes.default_float()))
 
 
 __all__ = ["jet"]

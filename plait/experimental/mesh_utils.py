@@ -52,6 +52,10 @@ def create_hybrid_device_mesh(
     groups: those of one slice, or of one process, share a group.
 
     Raises: ArgumentError if the groups do not fit dcn_mesh_shape.
+
+    >>> from plait.experimental import mesh_utils
+    >>> mesh_utils.create_hybrid_device_mesh((2, 1), (1, 1), process_is_granule=True).shape
+    (2, 1)
     """
     found = list(client.devices() if devices is None else devices)
     by_slice = not process_is_granule and hasattr(found[0], "slice_index")

@@ -28,6 +28,9 @@ def sync_global_devices(name: str) -> None:
     """Wait until all processes have come here, with the same name.
 
     Raises: ProcessMismatch if one does something else; PeerLost if one is gone.
+
+    >>> from plait.experimental import multihost_utils
+    >>> multihost_utils.sync_global_devices("saved")
     """
     _agree(f"sync_global_devices({name!r})")
 
@@ -38,6 +41,10 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
 
     Raises: ArgumentError for such an array without tiled=True; ProcessMismatch if the processes
     have different shapes or dtypes.
+
+    >>> from plait.experimental import multihost_utils
+    >>> multihost_utils.process_allgather(np.arange(3), tiled=True)
+    array([0, 1, 2], dtype=int32)
     """
     leaves, structure = tree.flatten(in_tree)
     together = [k for k, x in enumerate(leaves) if type(x) is Array and not x.is_fully_addressable]
@@ -62,6 +69,10 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
 
     The others pass arrays of the same shapes and dtypes. Raises: ProcessMismatch if they do not;
     ArgumentError unless one process is the source.
+
+    >>> from plait.experimental import multihost_utils
+    >>> multihost_utils.broadcast_one_to_all(jnp.arange(3))
+    array([0, 1, 2], dtype=int32)
     """
     leaves, structure = tree.flatten(in_tree)
     if is_source is None:
@@ -82,6 +93,9 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
     """Raise AssertionError, in all of them, unless all processes have the same; NaN equals NaN.
 
     Raises: ProcessMismatch if the shapes or dtypes differ.
+
+    >>> from plait.experimental import multihost_utils
+    >>> multihost_utils.assert_equal({"step": 3})
     """
     own = [_host(x) for x in tree.leaves(in_tree)]
     every = _exchange(own, "assert_equal")
@@ -99,6 +113,12 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
     """Arrays of which each process has its part, as whole ones spread as the specs say.
 
     Raises: ShapeError for parts that do not make up a whole.
+
+    >>> from plait.experimental import multihost_utils
+    >>> mesh = plait.make_mesh((2,), ("i",))
+    >>> x = multihost_utils.host_local_array_to_global_array(np.arange(4), mesh, plait.P("i"))
+    >>> x.shape, x.sharding.spec
+    ((4,), PartitionSpec('i'))
     """
     op = "host_local_array_to_global_array"
     leaves, structure = tree.flatten(local_inputs)
@@ -114,7 +134,13 @@ def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspec
 
 
 def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """The parts that this process has of arrays, once they are spread as the specs say."""
+    """The parts that this process has of arrays, once they are spread as the specs say.
+
+    >>> from plait.experimental import multihost_utils
+    >>> mesh = plait.make_mesh((2,), ("i",))
+    >>> multihost_utils.global_array_to_host_local_array(jnp.arange(4), mesh, plait.P("i")).shape
+    (4,)
+    """
     op = "global_array_to_host_local_array"
     leaves, structure = tree.flatten(global_inputs)
     specs = spread_specs(pspecs, global_inputs, "pspecs", op)
@@ -132,6 +158,10 @@ def reached_preemption_sync_point(step_id: int) -> bool:
     """Whether to save now because the machine will be taken away: plait is never told.
 
     Raises: ArgumentError for what is no step.
+
+    >>> from plait.experimental import multihost_utils
+    >>> multihost_utils.reached_preemption_sync_point(10)
+    False
     """
     if not isinstance(step_id, int) or step_id < 0:
         raise ArgumentError(

@@ -32,6 +32,11 @@ def cholesky_update(r_matrix: Any, w_vector: Any) -> Any:
 
     Shapes: r_matrix [..., n, n], upper triangular, w_vector [..., n] -> [..., n, n].
     Raises: ShapeError, DtypeError.
+
+    >>> r = jnp.array([[3.0, 0.0], [0.0, 1.0]])
+    >>> lax.linalg.cholesky_update(r, jnp.array([4.0, 5.0])).round(3)
+    Array([[5.   , 4.   ],
+           [0.   , 3.162]], dtype=float32)
     """
     op = "cholesky_update"
     r, w = promote_dtypes(op, (r_matrix, w_vector))
@@ -66,6 +71,11 @@ def symmetric_product(
     symmetrize_output is true: then the result is made of its own lower triangle.
 
     Shapes: a [..., m, n], c [..., m, m] -> [..., m, m]. Raises: ShapeError, DtypeError.
+
+    >>> a, c = jnp.array([[1.0], [2.0]]), jnp.ones((2, 2))
+    >>> lax.linalg.symmetric_product(a, c, beta=1.0, symmetrize_output=True)
+    Array([[2., 3.],
+           [3., 5.]], dtype=float32)
     """
     op = "symmetric_product"
     a, c = promote_dtypes(op, (a_matrix, c_matrix))
@@ -95,6 +105,12 @@ def qdwh(
     nothing. Raises: ShapeError, DtypeError.
     Source: Nakatsukasa, Bai and Gygi, Optimizing Halley's iteration for computing the matrix polar
     decomposition, SIAM J. Matrix Anal. Appl. 31, 2010.
+
+    >>> x = jnp.array([[1.0, -1.0], [1.0, 1.0]])
+    >>> u, h, num_iters, is_converged = lax.linalg.qdwh(x)
+    >>> u.round(3), jnp.allclose(u @ h, x, atol=1e-5), is_converged
+    (Array([[ 0.707, -0.707],
+           [ 0.707,  0.707]], dtype=float32), Array(True, dtype=bool), Array(True, dtype=bool))
     """
     op = "qdwh"
     x = value(op, x)

@@ -35,7 +35,11 @@ _CUT, _CUT_COMPLEX = 0.87962566103423978, 0.95311164380491208
 
 @runtime_checkable
 class Initializer(Protocol):
-    """What an initializer looks like."""
+    """What an initializer looks like: a function of a key, a shape and a dtype (None: its own).
+
+    >>> isinstance(plait.nn.initializers.he_normal(), plait.nn.initializers.Initializer)
+    True
+    """
 
     def __call__(self, key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
         """First values of a parameter."""

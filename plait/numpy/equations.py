@@ -46,7 +46,12 @@ from plait.transforms.choices import PerChoice
 
 
 class SlogdetResult(NamedTuple):
-    """The sign of determinants, and the logarithm of their absolute values."""
+    """The sign of determinants, and the logarithm of their absolute values: two arrays [...].
+
+    >>> sign, logabsdet = jnp.linalg.slogdet(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> (sign * jnp.exp(logabsdet)).round(3)
+    Array(-2., dtype=float32)
+    """
 
     sign: Any
     logabsdet: Any
@@ -124,6 +129,10 @@ def inv(a: Any) -> Any:
     """The inverses of square matrices: a [..., n, n]. Infinities and NaN if a is singular.
 
     Derivative: -a⁻¹ da a⁻¹. Raises: ShapeError, DtypeError.
+
+    >>> jnp.linalg.inv(jnp.array([[2.0, 1.0], [1.0, 1.0]])).round(3)
+    Array([[ 1., -1.],
+           [-1.,  2.]], dtype=float32)
     """
     return _inverse(matrices("inv", a, square=True))
 
@@ -134,9 +143,15 @@ def _inverse(a: Any) -> Any:
 
 
 def matrix_power(a: Any, n: int) -> Any:
-    """Square matrices multiplied with themselves n times; for negative n their inverses.
+    """Square matrices multiplied with themselves n times; for negative n their inverses, for 0 the
+    identity.
 
-    Raises: ShapeError; ArgumentTypeError if n is no int.
+    Shapes: a [..., n, n]. Integers stay integers, but become floats if n is negative.
+    Cost: about 2 log2(n) products. Raises: ShapeError; ArgumentTypeError if n is no int.
+
+    >>> jnp.linalg.matrix_power(jnp.array([[1, 1], [1, 0]]), 10)
+    Array([[89, 55],
+           [55, 34]], dtype=int32)
     """
     op = "matrix_power"
     a = value(op, a)
@@ -163,7 +178,12 @@ def matrix_power(a: Any, n: int) -> Any:
 def det(a: Any) -> Any:
     """The determinants of square matrices: a [..., n, n] -> [...].
 
-    Derivative: also where a is singular. Raises: ShapeError, DtypeError.
+    Integers become floats; float16 and bfloat16 are taken up to three rows.
+    Derivative: also where a is singular. Cost: an LU factorisation; up to three rows a polynomial.
+    Raises: ShapeError, DtypeError.
+
+    >>> jnp.linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    Array(-2., dtype=float32)
     """
     a = value("det", a)
     n = a.shape[-1] if a.ndim else 0
@@ -248,6 +268,10 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     The sign has length 1 and is complex for complex a; 0, with -inf, if a is singular.
     method: "lu" (None) or "qr", the factorisation. Shapes: a [..., n, n] -> [...], [...].
     Raises: ShapeError, DtypeError, ArgumentError for other methods.
+
+    >>> sign, logarithm = jnp.linalg.slogdet(-1e-20 * jnp.eye(3))
+    >>> sign, logarithm.round(2)
+    (Array(-1., dtype=float32), Array(-138.16, dtype=float32))
     """
     if method not in (None, "lu", "qr"):
         raise ArgumentError(
@@ -320,6 +344,11 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
     tensorinv(a, ind), tensordot(a, x), ind) is x.
 
     Raises: ShapeError if the sizes of both groups of axes have different products.
+
+    >>> a = 2 * jnp.eye(6).reshape(2, 3, 6)
+    >>> b = jnp.linalg.tensorinv(a)
+    >>> b.shape, jnp.tensordot(b, a @ jnp.arange(1.0, 7.0), 2)
+    ((6, 2, 3), Array([1., 2., 3., 4., 5., 6.], dtype=float32))
     """
     op = "tensorinv"
     a = value(op, a)
@@ -339,6 +368,11 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
 
     Shapes: a has the axes of b, then those of x, both with equally many elements.
     Raises: ShapeError.
+
+    >>> a = 2 * jnp.eye(4).reshape(2, 2, 2, 2)
+    >>> jnp.linalg.tensorsolve(a, jnp.array([[2.0, 4.0], [6.0, 8.0]]))
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
     op = "tensorsolve"
     a, b = promote_dtypes(op, (a, b))
@@ -373,6 +407,9 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     rtol is 10 max(m, n) times the precision of the dtype. hermitian says that a is, and is computed
     by eigenvalues. Derivative: where the rank does not change. Raises: ShapeError, DtypeError,
     ArgumentError.
+
+    >>> jnp.linalg.pinv(jnp.array([[1.0], [2.0]])).round(3)
+    Array([[0.2, 0.4]], dtype=float32)
     """
     op = "pinv"
     if rtol is not None and rcond is not None:
@@ -433,6 +470,11 @@ def lstsq(
     with numpy_resid none are given where NumPy gives none, which needs a known rank.
     Shapes: a [m, n], b [m] or [m, k] -> [n] or [n, k], [1] or [k], [], [min(m, n)].
     Derivative: where the rank does not change. Raises: ShapeError, DtypeError.
+
+    >>> points = jnp.array([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]])
+    >>> x, residuals, rank, s = jnp.linalg.lstsq(points, jnp.array([1.0, 3.0, 5.0]))
+    >>> x.round(3), rank
+    (Array([2., 1.], dtype=float32), Array(2, dtype=int32))
     """
     op = "lstsq"
     a, b = promote_dtypes(op, (a, b))

@@ -22,28 +22,50 @@ from plait.transforms.choices import PerChoice
 
 
 class EigResult(NamedTuple):
-    """Eigenvalues and eigenvectors of general matrices."""
+    """Eigenvalues [..., n] and eigenvectors [..., n, n], in columns, of general matrices.
+
+    >>> result = jnp.linalg.eig(jnp.array([[2.0, 1.0], [0.0, 3.0]]))
+    >>> jnp.sort(result.eigenvalues.real).round(3), result.eigenvectors.dtype
+    (Array([2., 3.], dtype=float32), dtype('complex64'))
+    """
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class EighResult(NamedTuple):
-    """Eigenvalues and eigenvectors of Hermitian matrices."""
+    """Eigenvalues [..., n], ascending, and eigenvectors [..., n, n], in columns, of Hermitian
+    matrices.
+
+    >>> w, v = jnp.linalg.eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]]))
+    >>> w.round(3), jnp.abs(v).round(3)
+    (Array([1., 3.], dtype=float32), Array([[0.707, 0.707],
+           [0.707, 0.707]], dtype=float32))
+    """
 
     eigenvalues: Any
     eigenvectors: Any
 
 
 class QRResult(NamedTuple):
-    """Unitary Q and upper triangular R."""
+    """Unitary Q and upper triangular R; with mode "raw" what LAPACK keeps of them.
+
+    >>> q, r = jnp.linalg.qr(jnp.ones((3, 2)))
+    >>> q.shape, r.shape
+    ((3, 2), (2, 2))
+    """
 
     Q: Any
     R: Any
 
 
 class SVDResult(NamedTuple):
-    """Unitary U, singular values S, and unitary Vh."""
+    """Unitary U, singular values S [..., k], descending, and unitary Vh.
+
+    >>> u, s, vh = jnp.linalg.svd(jnp.ones((3, 2)))
+    >>> u.shape, s.shape, vh.shape
+    ((3, 3), (2,), (2, 2))
+    """
 
     U: Any
     S: Any
@@ -70,6 +92,10 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
 
     With symmetrize_input it is that of (a + aᴴ) / 2, otherwise the lower triangle of a is looked
     at. NaN where a is not positive definite. Raises: ShapeError, DtypeError.
+
+    >>> jnp.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+    Array([[2., 0.],
+           [1., 2.]], dtype=float32)
     """
     a = matrices("cholesky", a, square=True)
     return _factor(a, upper=bool(upper), symmetrize_input=bool(symmetrize_input))
@@ -88,6 +114,12 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     [..., m, m] and R [..., m, n]; "r", R alone; "raw", the transposed array of R and of the vectors
     of Householder reflections, and their factors: see lax.linalg.householder_product.
     Raises: ShapeError, DtypeError, ArgumentError for other modes.
+
+    >>> a = jnp.array([[3.0, 0.0], [4.0, 5.0]])
+    >>> q, r = jnp.linalg.qr(a)
+    >>> jnp.abs(r).round(3), jnp.allclose(q @ r, a, atol=1e-5)
+    (Array([[5., 4.],
+           [0., 3.]], dtype=float32), Array(True, dtype=bool))
     """
     a = matrices("qr", a)
     if mode not in ("reduced", "full", "complete", "r", "raw"):
@@ -120,6 +152,11 @@ def svd(
 
     U is [..., m, m] and Vh [..., n, n]; without full_matrices [..., m, k] and [..., k, n].
     hermitian says that a is, and is computed by eigenvalues. Raises: ShapeError, DtypeError.
+
+    >>> a = jnp.array([[0.0, 3.0], [2.0, 0.0]])
+    >>> u, s, vh = jnp.linalg.svd(a)
+    >>> s.round(3), jnp.allclose((u * s) @ vh, a, atol=1e-5)
+    (Array([3., 2.], dtype=float32), Array(True, dtype=bool))
     """
     a = matrices("svd", a, square=hermitian)
     subset_is_all("svd", subset_by_index, (min(a.shape[-2:]),))
@@ -150,7 +187,13 @@ def _hermitian_svd(a: Any, *, compute_uv: bool) -> Any:
 
 
 def svdvals(x: Any, /) -> Any:
-    """The singular values, descending: x [..., m, n] -> [..., min(m, n)]. Raises: ShapeError."""
+    """The singular values, descending: x [..., m, n] -> [..., min(m, n)].
+
+    Raises: ShapeError, DtypeError.
+
+    >>> jnp.linalg.svdvals(jnp.array([[0.0, 3.0], [2.0, 0.0]])).round(3)
+    Array([3., 2.], dtype=float32)
+    """
     return _general_svd(matrices("svdvals", x), full_matrices=False, compute_uv=False)
 
 
@@ -160,6 +203,11 @@ def eig(a: Any) -> EigResult:
     Shapes: a [..., n, n] -> [..., n], [..., n, n], the vectors in columns of length 1. Derivative:
     none, since the vectors have none for some matrices: see eigvals, and lax.linalg.eig.
     Raises: ShapeError, DtypeError.
+
+    >>> a = jnp.array([[0.0, 2.0], [-2.0, 0.0]])
+    >>> w, v = jnp.linalg.eig(a)
+    >>> jnp.sort(w.imag).round(3), jnp.allclose(a @ v, v * w, atol=1e-5)
+    (Array([-2.,  2.], dtype=float32), Array(True, dtype=bool))
     """
     w, v = _eig_of(matrices("eig", a, square=True), vectors=True)
     return EigResult(w, v)
@@ -169,6 +217,9 @@ def eigvals(a: Any) -> Any:
     """The eigenvalues, complex, and on CPU only: a [..., n, n] -> [..., n].
 
     Derivative: where the eigenvalues differ. Raises: ShapeError, DtypeError.
+
+    >>> jnp.sort(jnp.linalg.eigvals(jnp.array([[0.0, 2.0], [-2.0, 0.0]])).imag).round(3)
+    Array([-2.,  2.], dtype=float32)
     """
     return _eig_of(matrices("eigvals", a, square=True), vectors=False)[0]
 
@@ -185,12 +236,24 @@ def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> Eigh
     of a is looked at. Shapes: a [..., n, n] -> [..., n], [..., n, n], the vectors in columns.
     Derivative: of the eigenvalues always, of the vectors where eigenvalues differ.
     Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> a = jnp.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> w, v = jnp.linalg.eigh(a)
+    >>> w.round(3), ((v * w) @ v.T).round(3)
+    (Array([1., 3.], dtype=float32), Array([[2., 1.],
+           [1., 2.]], dtype=float32))
     """
     return EighResult(*_eigh_of("eigh", a, UPLO, symmetrize_input))
 
 
 def eigvalsh(a: Any, UPLO: str | None = "L", *, symmetrize_input: bool = True) -> Any:
-    """The eigenvalues of Hermitian matrices, ascending: a [..., n, n] -> [..., n]. See eigh."""
+    """The eigenvalues of Hermitian matrices, ascending: a [..., n, n] -> [..., n], real. See eigh.
+
+    Raises: ShapeError, DtypeError, ArgumentError for another UPLO than "L" or "U".
+
+    >>> jnp.linalg.eigvalsh(jnp.array([[2.0, 1j], [-1j, 2.0]])).round(3)
+    Array([1., 3.], dtype=float32)
+    """
     return _eigh_of("eigvalsh", a, UPLO, symmetrize_input)[0]
 
 

@@ -44,7 +44,16 @@ from plait.numpy.promotion import axis_in, value
 
 
 def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
-    """The product of several matrices, in the order that needs the fewest multiplications."""
+    """The product of several matrices, in the order that needs the fewest multiplications.
+
+    Shapes: [m, k], [k, l], ..., [p, n] -> [m, n]; the first may be a vector, a row, and the last
+    one, a column, and have no axis in the result. Dtypes are promoted; integers stay integers.
+    Raises: ShapeError; ArgumentError for fewer than two arrays.
+
+    >>> a, b, c = jnp.ones((10, 100)), jnp.ones((100, 5)), jnp.ones(5)
+    >>> jnp.linalg.multi_dot([a, b, c]).shape
+    (10,)
+    """
     xs = [value("multi_dot", a, i) for i, a in enumerate(arrays)]
     if len(xs) < 2:
         raise ArgumentError(
@@ -73,7 +82,14 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
 
 
 def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    """The vector product of vectors of size 3 along an axis."""
+    """The vector product of vectors with 3 components along an axis.
+
+    Shapes: [..., 3, ...], the same after broadcasting. Dtypes are promoted; integers stay integers.
+    Raises: ShapeError for other sizes than 3; OutOfRangeError for an axis that is not there.
+
+    >>> jnp.linalg.cross(jnp.array([1, 0, 0]), jnp.array([0, 1, 0]))
+    Array([0, 0, 1], dtype=int32)
+    """
     x1, x2 = value("cross", x1), value("cross", x2, 1)
     for x in (x1, x2):
         if x.shape[axis_in(axis, x.ndim, "cross")] != 3:
@@ -82,7 +98,14 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 def outer(x1: Any, x2: Any, /) -> Any:
-    """x1[i] * x2[j], as a matrix, of two vectors."""
+    """x1[i] * x2[j], as a matrix, of two vectors.
+
+    Shapes: [m], [n] -> [m, n]. Dtypes are promoted. Raises: ShapeError unless both have one axis.
+
+    >>> jnp.linalg.outer(jnp.array([1, 2]), jnp.array([10, 20, 30]))
+    Array([[10, 20, 30],
+           [20, 40, 60]], dtype=int32)
+    """
     x1, x2 = value("outer", x1), value("outer", x2, 1)
     if x1.ndim != 1 or x2.ndim != 1:
         fix = "plait.numpy.outer flattens its operands"
@@ -91,12 +114,27 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonals of the last two axes."""
+    """The diagonals of the last two axes; `offset` > 0 counts those above the main one, < 0 those
+    below.
+
+    Shapes: x [..., m, n] -> [..., k]; k = min(m, n) for the main one. Dtype unchanged.
+    Raises: ShapeError for fewer than two axes.
+
+    >>> jnp.linalg.diagonal(jnp.arange(6).reshape(2, 3), offset=1)
+    Array([1, 5], dtype=int32)
+    """
     return pieces.diagonal(x, offset, -2, -1)
 
 
 def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
-    """The sums of the diagonals of the last two axes."""
+    """The sums of the diagonals of the last two axes; see diagonal for `offset`.
+
+    Shapes: x [..., m, n] -> [...]. The sum is in `dtype`, by default that of plait.numpy.sum.
+    Raises: ShapeError for fewer than two axes.
+
+    >>> jnp.linalg.trace(jnp.arange(8).reshape(2, 2, 2))
+    Array([ 3, 11], dtype=int32)
+    """
     return contraction.trace(x, offset, -2, -1, dtype)
 
 

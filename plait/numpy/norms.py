@@ -23,7 +23,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
     ord: None (the square root of the sum of squares), inf, -inf, 0, any number for vectors; "fro",
     "nuc" (the sum of the singular values), 2, -2 (the largest, the smallest), 1, -1, inf, -inf for
-    matrices. Raises: ShapeError, ArgumentError for other ord.
+    matrices. The result is real, integers become floats. Derivative: NaN where a square root of a
+    sum of squares is 0. Raises: ShapeError, DtypeError, ArgumentError for other ord.
+
+    >>> jnp.linalg.norm(jnp.array([[3.0, -4.0], [6.0, 8.0]]), axis=1)
+    Array([ 5., 10.], dtype=float32)
+    >>> jnp.linalg.norm(jnp.array([[3.0, -4.0], [6.0, 8.0]]), 1)
+    Array(12., dtype=float32)
     """
     x = value("norm", to_inexact("norm", x))
     if axis is None:
@@ -97,7 +103,14 @@ _INITIAL = {True: {"initial": 0}, False: {"initial": math.inf}}
 
 @at_once(operands=1)
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    """The norm of vectors along axes, taken together; all with None."""
+    """The norm of vectors along axes, taken together; all with None. See norm for ord, a number.
+
+    The result is real, integers become floats. Raises: OutOfRangeError for an axis that is not
+    there; ArgumentError for an ord of matrices.
+
+    >>> jnp.linalg.vector_norm(jnp.array([[3, -4], [6, 8]]), axis=1, ord=1)
+    Array([ 7., 14.], dtype=float32)
+    """
     x = value("vector_norm", to_inexact("vector_norm", x))
     axes = axes_in(axis, x.ndim, "vector_norm")
     return _vector_norm(x, ord, axes, keepdims)
@@ -105,7 +118,13 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 @at_once(operands=1)
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """The norm of matrices in the last two axes; see norm."""
+    """The norm of matrices in the last two axes: x [..., m, n] -> [...]. See norm for ord.
+
+    The result is real, integers become floats. Raises: ShapeError, ArgumentError.
+
+    >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 0.0], [0.0, 4.0]])).round(3)
+    Array(5., dtype=float32)
+    """
     x = value("matrix_norm", to_inexact("matrix_norm", x))
     if x.ndim < 2:
         raise ShapeError("needs at least two axes", op="matrix_norm", x=x)
@@ -119,6 +138,9 @@ def cond(x: Any, p: Any = None) -> Any:
     p: None or 2, the largest singular value divided by the smallest, -2 the inverse of that; other
     norms, "fro", "nuc", 1, -1, inf, -inf: that of x times that of its inverse.
     Shapes: x [..., m, n], square for the others -> [...]. Raises: ShapeError, ArgumentError.
+
+    >>> jnp.linalg.cond(jnp.diag(jnp.array([8.0, 2.0]))).round(3)
+    Array(4., dtype=float32)
     """
     x = matrices("cond", x, square=p not in (None, 2, -2))
     if p in (None, 2, -2):
@@ -139,6 +161,9 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     older name for it. hermitian says that M is, and is computed by eigenvalues. A vector has rank
     1, or 0 if all its elements are 0.
     Shapes: M [..., m, n] -> [...], of the default integer. Raises: ArgumentError.
+
+    >>> jnp.linalg.matrix_rank(jnp.array([[1.0, 2.0], [2.0, 4.0]]))
+    Array(1, dtype=int32)
     """
     op = "matrix_rank"
     if rtol is not None and tol is not None:

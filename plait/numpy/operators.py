@@ -170,32 +170,58 @@ for _name, _function in {
 
 
 def _transposed(self: Any) -> Any:
-    """The array with its axes reversed."""
+    """The array with its axes reversed.
+
+    >>> jnp.array([[1, 2], [3, 4]]).T
+    Array([[1, 3],
+           [2, 4]], dtype=int32)
+    """
     return manipulation.transpose(self)
 
 
 def _matrix_transposed(self: Any) -> Any:
-    """The array with its last two axes exchanged."""
+    """The array with its last two axes exchanged. Raises: ShapeError for fewer.
+
+    >>> jnp.ones((4, 2, 3)).mT.shape
+    (4, 3, 2)
+    """
     return manipulation.matrix_transpose(self)
 
 
 def _real(self: Any) -> Any:
-    """The real part."""
+    """The real part.
+
+    >>> jnp.array([1 + 2j, 3j]).real
+    Array([1., 0.], dtype=float32)
+    """
     return parts.real(self)
 
 
 def _imag(self: Any) -> Any:
-    """The imaginary part; zeros if the dtype is not complex."""
+    """The imaginary part; zeros if the dtype is not complex.
+
+    >>> jnp.array([1 + 2j, 3j]).imag
+    Array([2., 3.], dtype=float32)
+    """
     return parts.imag(self)
 
 
 def _at(self: Any) -> At:
-    """`x.at[index].set(y)` and its kin: new arrays with some elements changed."""
+    """`x.at[index].set(y)` and its kin: new arrays with some elements changed.
+
+    >>> x = jnp.zeros(3)
+    >>> x.at[1].set(5), x.at[jnp.array([0, 0])].add(1)
+    (Array([0., 5., 0.], dtype=float32), Array([2., 0., 0.], dtype=float32))
+    """
     return At(self)
 
 
 def _flat(self: Any) -> Any:
-    """The elements as a vector."""
+    """The elements as a vector.
+
+    >>> jnp.array([[1, 2], [3, 4]]).flat
+    Array([1, 2, 3, 4], dtype=int32)
+    """
     return manipulation.ravel(self)
 
 
@@ -213,40 +239,75 @@ _PROPERTIES = {
 
 
 def _reshape(self: Any, *args: Any, order: str = "C", copy: Any = None, out_sharding: Any = None):
-    """The elements in another shape: reshape(2, 3) or reshape((2, 3)); one size may be -1."""
+    """The elements in another shape: reshape(2, 3) or reshape((2, 3)); one size may be -1.
+
+    Raises: ShapeError if that has another number of elements.
+
+    >>> jnp.arange(6).reshape(2, -1)
+    Array([[0, 1, 2],
+           [3, 4, 5]], dtype=int32)
+    """
     return manipulation.reshape(
         self, args[0] if len(args) == 1 else args, order, out_sharding=out_sharding
     )
 
 
 def _transpose(self: Any, *args: Any) -> Any:
-    """The array with its axes reversed, or in the order given."""
+    """The array with its axes reversed, or in the order given.
+
+    >>> x = jnp.ones((2, 3, 4))
+    >>> x.transpose().shape, x.transpose(1, 0, 2).shape
+    ((4, 3, 2), (3, 2, 4))
+    """
     axes = args[0] if len(args) == 1 and not isinstance(args[0], int) else args or None
     return manipulation.transpose(self, axes)
 
 
 def _flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
-    """The elements as a vector."""
+    """The elements as a vector.
+
+    >>> jnp.array([[1, 2], [3, 4]]).flatten(order="F")
+    Array([1, 3, 2, 4], dtype=int32)
+    """
     return manipulation.ravel(self, order, out_sharding=out_sharding)
 
 
 def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
-    """The array with values outside of min..max replaced by min and max."""
+    """The array with values outside of min..max replaced by min and max; None is no bound.
+
+    >>> jnp.array([-2, 0, 7]).clip(0, 5)
+    Array([0, 0, 5], dtype=int32)
+    """
     return ufuncs.clip(self, min, max)
 
 
 def _astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
-    """The array converted to a dtype."""
+    """The array converted to a dtype; floats are cut off on the way to integers.
+
+    >>> jnp.array([1.7, -1.7]).astype(int)
+    Array([ 1, -1], dtype=int32)
+    """
     return creation.astype(self, dtype, copy=copy, device=device)
 
 
 def _copy(self: Any, order: str | None = None) -> Any:
-    """A copy in memory of its own."""
+    """A copy in memory of its own.
+
+    >>> x = jnp.ones(2)
+    >>> y = x.copy()
+    >>> x.delete()
+    >>> y
+    Array([1., 1.], dtype=float32)
+    """
     return creation.array(self, copy=True)
 
 
 def _compress(self: Any, condition: Any, axis: int | None = None, **options: Any) -> Any:
-    """The slices along an axis at which a boolean vector holds."""
+    """The slices along an axis at which a boolean vector holds.
+
+    >>> jnp.array([[1, 2], [3, 4]]).compress(jnp.array([False, True]), axis=0)
+    Array([[3, 4]], dtype=int32)
+    """
     return searching.compress(condition, self, axis, **options)
 
 
@@ -256,14 +317,26 @@ def _block_until_ready(self: Any) -> Any:
 
 
 def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
-    """The array on another device."""
+    """The array on another device.
+
+    >>> jnp.ones(2).to_device(plait.devices()[1]).devices() == {plait.devices()[1]}
+    True
+    """
     from plait.runtime.transfer import device_put
 
     return device_put(self, device)
 
 
 def _view(self: Any, dtype: Any = None) -> Any:
-    """The same bytes read as another dtype; the last axis grows or shrinks with the item size."""
+    """The same bytes read as another dtype; the last axis grows or shrinks with the item size.
+
+    Raises: ShapeError if its bytes do not divide into such elements.
+
+    >>> jnp.array([1.0, 2.0], jnp.float32).view(jnp.int32)
+    Array([1065353216, 1073741824], dtype=int32)
+    >>> jnp.array([1, 2], jnp.int32).view(jnp.uint8).shape
+    (8,)
+    """
     if dtype is None:
         return self
     new, old = to_dtype(dtype), self.dtype

@@ -28,6 +28,10 @@ class ufunc:
 
     The methods, of functions with two operands and one result, work from left to right in sequence:
     nothing is assumed of the function but what it computes.
+
+    >>> longest = jnp.frompyfunc(lambda x, y: jnp.maximum(x, y) + 1, 2, 1)
+    >>> longest(jnp.array([1, 5]), 2), longest.reduce(jnp.array([1, 2, 3]))
+    (Array([3, 6], dtype=int32), Array(4, dtype=int32))
     """
 
     def __init__(self, func: Callable[..., Any], nin: int, nout: int, identity: Any = None):

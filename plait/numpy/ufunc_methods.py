@@ -85,7 +85,11 @@ def _reduce(function: Function) -> Function:
         initial: Any = None,
         where: Any = None,
     ) -> Any:
-        """The function applied between all elements along axes (the first one by default)."""
+        """The function applied between all elements along axes (the first one by default).
+
+        >>> jnp.multiply.reduce(jnp.array([[1, 2], [3, 4]])), jnp.multiply.reduce(jnp.array([2, 5]))
+        (Array([3, 8], dtype=int32), Array(10, dtype=int32))
+        """
         out_is_none(name, out)
         if function in _SUMS:
             return _SUMS[function](array, axis, dtype, None, keepdims, initial, where)
@@ -123,7 +127,13 @@ def _accumulate(function: Function) -> Function:
     name = f"{function.__name__}.accumulate"
 
     def accumulate(array: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """The function applied between the elements up to each one along an axis."""
+        """The function applied between the elements up to each one along an axis.
+
+        Shape unchanged. Raises: OutOfRangeError; UnsupportedError for `out`.
+
+        >>> jnp.maximum.accumulate(jnp.array([3, 1, 4]))
+        Array([3, 3, 4], dtype=int32)
+        """
         out_is_none(name, out)
         if function in _ACCUMULATE:
             return _ACCUMULATE[function](array, axis, dtype)
@@ -158,7 +168,15 @@ def _reduceat(function: Function) -> Function:
     name = f"{function.__name__}.reduceat"
 
     def reduceat(a: Any, indices: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
-        """The function applied between the elements from each index up to the next one."""
+        """The function applied between the elements from each index up to the next one, the last:
+        to the end.
+
+        An index that is not smaller than the next one gives the element alone. Shapes: a [..., n,
+        ...], indices [k] -> [..., k, ...]. Raises: OutOfRangeError; UnsupportedError for `out`.
+
+        >>> jnp.add.reduceat(jnp.arange(6), jnp.array([0, 2, 4]))
+        Array([1, 5, 9], dtype=int32)
+        """
         out_is_none(name, out)
         x = value(name, a)
         if dtype is not None:
@@ -187,7 +205,12 @@ def _outer(function: Function) -> Function:
     name = f"{function.__name__}.outer"
 
     def outer(A: Any, B: Any, /) -> Any:
-        """The function of each pair of an element of A and one of B."""
+        """The function of each pair of an element of A and one of B: [*A.shape, *B.shape].
+
+        >>> jnp.subtract.outer(jnp.array([10, 20]), jnp.array([1, 2, 3]))
+        Array([[ 9,  8,  7],
+               [19, 18, 17]], dtype=int32)
+        """
         a, b = value(name, A), value(name, B, 1)
         return function(reshape(a, a.shape + (1,) * b.ndim), b)
 
@@ -196,7 +219,14 @@ def _outer(function: Function) -> Function:
 
 def _at(name: str) -> Function:
     def at(a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
-        """`a` with the function applied at indices; needs inplace=False."""
+        """`a` with the function applied at indices; needs inplace=False. Raises: ArgumentError
+        without.
+
+        An index that comes twice counts twice, as in a.at[indices].add(b).
+
+        >>> jnp.add.at(jnp.array([1, 2, 3]), jnp.array([0, 0]), 10, inplace=False)
+        Array([21,  2,  3], dtype=int32)
+        """
         if inplace:
             raise ArgumentError(
                 "arrays do not change in place", op=f"{name}.at", fix="inplace=False"

@@ -589,6 +589,16 @@ def io_callback(
     in the order of the rows, and in a map once for each lane. `sharding` has no effect.
 
     Raises: as pure_callback.
+
+    >>> seen = []
+    >>> def step(x):
+    ...     plait.experimental.io_callback(lambda x: seen.append(float(x)), None, x)
+    ...     return x + 1
+    >>> plait.jit(step)(1.0)
+    Array(2., dtype=float32, weak_type=True)
+    >>> plait.effects_barrier()
+    >>> seen
+    [1.0]
     """
     function = HostFunction(callback, "io_callback", args, kwargs)
     types, structure = _result_types(result_shape_dtypes, "io_callback")

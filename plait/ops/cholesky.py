@@ -95,6 +95,10 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
 
     With symmetrize_input it is that of (x + xᴴ) / 2, otherwise the upper triangle of x is not
     looked at. NaN where x is not positive definite. Raises: ShapeError, DtypeError.
+
+    >>> lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+    Array([[2., 0.],
+           [1., 2.]], dtype=float32)
     """
     if symmetrize_input:
         x = symmetrized(x)

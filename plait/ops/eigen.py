@@ -38,7 +38,13 @@ from plait.ops.reduce import argmax
 
 
 class EighImplementation(enum.Enum):
-    """The algorithm of eigh: QR on CPU and GPU, JACOBI on GPU, QDWH on TPU."""
+    """The algorithm of eigh: QR on CPU and GPU, JACOBI on GPU, QDWH on TPU.
+
+    >>> a = jnp.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> v, w = lax.linalg.eigh(a, implementation=lax.linalg.EighImplementation.QR)
+    >>> w.round(3)
+    Array([1., 3.], dtype=float32)
+    """
 
     QR = "qr"
     JACOBI = "jacobi"
@@ -46,7 +52,13 @@ class EighImplementation(enum.Enum):
 
 
 class EigImplementation(enum.Enum):
-    """Who computes eig: LAPACK on the CPU; CUSOLVER and MAGMA on GPUs are not supported."""
+    """Who computes eig: LAPACK on the CPU; CUSOLVER and MAGMA on GPUs are not supported.
+
+    >>> a = jnp.array([[2.0, 1.0], [0.0, 3.0]])
+    >>> w, _, _ = lax.linalg.eig(a, implementation=lax.linalg.EigImplementation.LAPACK)
+    >>> jnp.sort(w.real).round(3)
+    Array([2., 3.], dtype=float32)
+    """
 
     CUSOLVER = "cusolver"
     MAGMA = "magma"
@@ -145,6 +157,11 @@ def eigh(
     NaN where the algorithm fails. Derivative: of the eigenvalues always; of the eigenvectors where
     eigenvalues differ (vectors of equal ones count as fixed).
     Raises: ShapeError, DtypeError; ArgumentError for what no CPU or GPU does.
+
+    >>> a = jnp.array([[2.0, 1.0], [1.0, 2.0]])
+    >>> v, w = lax.linalg.eigh(a)
+    >>> w.round(3), jnp.allclose((v * w) @ v.T, a, atol=1e-5)
+    (Array([1., 3.], dtype=float32), Array(True, dtype=bool))
     """
     subset_is_all("eigh", subset_by_index, type_of(x).shape[-1:])
     if implementation not in (None, EighImplementation.QR):
@@ -328,6 +345,11 @@ def eig(
     algorithm fails. Derivative: of the eigenvalues where they differ; with eigenvectors only if
     enable_eigvec_derivs says that no two of their components are equally large.
     Raises: ShapeError, DtypeError, ArgumentError for other implementations than LAPACK's.
+
+    >>> a = jnp.array([[2.0, 1.0], [0.0, 3.0]])
+    >>> w, vl, vr = lax.linalg.eig(a)
+    >>> jnp.sort(w.real).round(3), jnp.allclose(a @ vr, vr * w, atol=1e-5)
+    (Array([2., 3.], dtype=float32), Array(True, dtype=bool))
     """
     if use_magma or implementation not in (None, EigImplementation.LAPACK):
         raise ArgumentError(

@@ -233,6 +233,11 @@ def householder_product(a: Any, taus: Any) -> Any:
     v[i] is column i of a below the diagonal, 1 on it and 0 above.
     Shapes: a [..., m, n] with m >= n, taus [..., k] with k <= n -> [..., m, n].
     Raises: ShapeError, DtypeError.
+
+    >>> a, taus = jnp.array([[0.0], [1.0]]), jnp.array([1.0])
+    >>> lax.linalg.householder_product(a, taus)  # I - tau v vᴴ with v = (1, 1), its first column
+    Array([[ 0.],
+           [-1.]], dtype=float32)
     """
     return householder_product_p.bind(a, taus)
 
@@ -243,6 +248,11 @@ def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = Fal
 
     Shapes: a [..., m, n] and taus [..., k], as householder_product takes them; c [..., m, p], or
     [..., p, m] if not `left`. Raises: ShapeError, DtypeError.
+
+    >>> a, taus, c = jnp.array([[0.0], [1.0]]), jnp.array([1.0]), jnp.array([[1.0], [2.0]])
+    >>> lax.linalg.ormqr(a, taus, c)
+    Array([[-2.],
+           [-1.]], dtype=float32)
     """
     return ormqr_p.bind(a, taus, c, left=bool(left), transpose=bool(transpose))
 

@@ -114,6 +114,11 @@ def lu(x: Any) -> tuple[Any, Any, Any]:
     row k with row pivots[..., k], and x[permutation] is L U.
     Shapes: x [..., m, n] -> [..., m, n], [..., min(m, n)], [..., m].
     Raises: ShapeError, DtypeError.
+
+    >>> x = jnp.array([[1.0, 2.0], [4.0, 4.0]])
+    >>> lax.linalg.lu(x)
+    (Array([[4.  , 4.  ],
+           [0.25, 1.  ]], dtype=float32), Array([1, 1], dtype=int32), Array([1, 0], dtype=int32))
     """
     return lu_p.bind(x)
 
@@ -247,6 +252,9 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     k = 0, 1, ...
 
     Shapes: [..., k] -> [..., permutation_size], int32. Raises: ShapeError, DtypeError.
+
+    >>> lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2, 2], jnp.int32), 3)
+    Array([2, 0, 1], dtype=int32)
     """
     return lu_pivots_to_permutation_p.bind(
         pivots, permutation_size=operator.index(permutation_size)

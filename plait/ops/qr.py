@@ -276,6 +276,12 @@ def qr(
     Derivative: where the first k columns (of x[:, p]) are independent. Columns of a square q beyond
     those of x are not unique; theirs is the derivative that does not turn them among themselves.
     Raises: ShapeError, DtypeError, ArgumentError for use_magma.
+
+    >>> x = jnp.array([[3.0, 0.0], [4.0, 5.0]])
+    >>> q, r = lax.linalg.qr(x)
+    >>> jnp.abs(r).round(3), jnp.allclose(q @ r, x, atol=1e-5)
+    (Array([[5., 4.],
+           [0., 3.]], dtype=float32), Array(True, dtype=bool))
     """
     if use_magma:
         raise ArgumentError(

@@ -112,6 +112,11 @@ def schur(
     For real x, T is real and has blocks of two rows on its diagonal for pairs of complex
     eigenvalues. Shapes: x [..., n, n] -> [..., n, n] both. NaN where the algorithm fails.
     Derivative: none. Raises: ShapeError, DtypeError; ArgumentError for sorted eigenvalues.
+
+    >>> x = jnp.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> t, q = lax.linalg.schur(x)
+    >>> jnp.abs(t[1, 0]).round(3), jnp.allclose(q @ t @ q.T, x, atol=1e-5)
+    (Array(0., dtype=float32), Array(True, dtype=bool))
     """
     if sort_eig_vals or select_callable is not None:
         raise ArgumentError(
@@ -182,6 +187,12 @@ def hessenberg(a: Any) -> tuple[Any, Any]:
     and column, (1, 0, ..., 0). On CPU only.
     Shapes: a [..., n, n] -> [..., n, n], [..., n - 1]. Derivative: none. Raises: ShapeError,
     DtypeError.
+
+    >>> a = jnp.arange(9.0).reshape(3, 3)
+    >>> h, taus = lax.linalg.hessenberg(a)
+    >>> q = lax.linalg.householder_product(h[1:, :-1], taus)
+    >>> h.shape, taus.shape, jnp.allclose(q.T @ q, jnp.eye(2), atol=1e-5)
+    ((3, 3), (2,), Array(True, dtype=bool))
     """
     return hessenberg_p.bind(a)
 

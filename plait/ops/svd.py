@@ -36,6 +36,11 @@ from plait.ops.slices import concatenate
 class SvdAlgorithm(enum.Enum):
     """The algorithm of svd. DEFAULT is DIVIDE_AND_CONQUER on CPU; on GPU JACOBI for small
     matrices, else QR. CPUs also have QR, GPUs POLAR.
+
+    >>> a = jnp.array([[0.0, 3.0], [2.0, 0.0]])
+    >>> u, s, vh = lax.linalg.svd(a, algorithm=lax.linalg.SvdAlgorithm.QR)
+    >>> s.round(3)
+    Array([3., 2.], dtype=float32)
     """
 
     DEFAULT = "default"
@@ -265,6 +270,11 @@ def svd(
     Derivative: of s always; of u and vh where the singular values differ and are not 0 (other
     vectors count as fixed, as do those that only fill up a square matrix among themselves).
     Raises: ShapeError, DtypeError, ArgumentError for an algorithm that the platform lacks.
+
+    >>> x = jnp.array([[0.0, 3.0], [2.0, 0.0]])
+    >>> u, s, vh = lax.linalg.svd(x)
+    >>> s.round(3), jnp.allclose((u * s) @ vh, x, atol=1e-5)
+    (Array([3., 2.], dtype=float32), Array(True, dtype=bool))
     """
     k = min(type_of(x).shape[-2:], default=0)
     subset_is_all("svd", subset_by_index, (k,))

@@ -109,6 +109,11 @@ def tridiagonal(a: Any, *, lower: bool = True) -> tuple[Any, Any, Any, Any]:
     reflections with the factors taus whose product is Q.
     Shapes: a [..., n, n] -> [..., n, n], [..., n], [..., n - 1], [..., n - 1]. Derivative: none.
     Raises: ShapeError, DtypeError.
+
+    >>> x = jnp.array([[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]])
+    >>> a, d, e, taus = lax.linalg.tridiagonal(x)
+    >>> d.sum().round(3), e.shape, taus.shape
+    (Array(6., dtype=float32), (2,), (2,))
     """
     return tridiagonal_p.bind(a, lower=bool(lower))
 
@@ -252,6 +257,11 @@ def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: boo
     that x is finite: for eigenvectors by inverse iteration.
     Shapes: dl, d, du [..., n], b [..., n, k] -> [..., n, k]. Derivative: dx = T⁻¹ (db - dT x).
     Raises: ShapeError, DtypeError.
+
+    >>> dl, d, du = jnp.array([0.0, 1.0]), jnp.array([2.0, 3.0]), jnp.array([1.0, 0.0])
+    >>> lax.linalg.tridiagonal_solve(dl, d, du, jnp.array([[4.0], [7.0]])).round(3)
+    Array([[1.],
+           [2.]], dtype=float32)
     """
     return tridiagonal_solve_p.bind(dl, d, du, b, perturb=bool(perturb_singular))
 

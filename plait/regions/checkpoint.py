@@ -119,7 +119,14 @@ name_p = register(Name())
 
 
 def checkpoint_name(x: Any, name: str) -> Any:
-    """A tree of arrays, unchanged, named for checkpoint_policies.save_only_these_names and kin."""
+    """A tree of arrays, unchanged, named for checkpoint_policies.save_only_these_names and kin.
+
+    >>> from plait.ad_checkpoint import checkpoint_name
+    >>> policy = plait.checkpoint_policies.save_only_these_names("wide")
+    >>> f = plait.checkpoint(lambda x: jnp.sin(checkpoint_name(x * x, "wide")), policy=policy)
+    >>> plait.grad(f)(1.0).round(4)
+    Array(1.0806, dtype=float32, weak_type=True)
+    """
     if not isinstance(name, str):
         raise ArgumentTypeError("the name must be a string", op="checkpoint_name", name=name)
     leaves, shape = flatten(x)

@@ -375,6 +375,16 @@ class CustomVJPPrimal:
     """An argument of a forward rule that asked for symbolic zeros.
 
     Its value, and whether anything is differentiated with respect to it.
+
+    >>> @plait.custom_vjp
+    ... def product(x, y): return x * y
+    >>> def forward(x, y):
+    ...     print(x.perturbed, y.perturbed)
+    ...     return x.value * y.value, (x.value, y.value)
+    >>> product.defvjp(forward, lambda xy, g: (g * xy[1], g * xy[0]), symbolic_zeros=True)
+    >>> plait.grad(product)(3.0, 2.0)
+    True False
+    Array(2., dtype=float32, weak_type=True)
     """
 
     value: Any

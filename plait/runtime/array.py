@@ -66,7 +66,11 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         return type(self.sig) is Placed
 
     def devices(self) -> set[Any]:
-        """The devices that hold parts of it."""
+        """The devices that hold parts of it.
+
+        >>> len(jnp.ones(2).devices())
+        1
+        """
         placement = self.placement
         if placement is not None:
             return set(placement.devices)
@@ -100,7 +104,13 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         return shards_of_array(self, everywhere=True)
 
     def addressable_data(self, index: int) -> Any:
-        """The part on the index-th device, as an array on that device."""
+        """The part on the index-th device, as an array on that device.
+
+        >>> mesh = plait.make_mesh((2,), ("i",))
+        >>> x = plait.device_put(jnp.arange(4), plait.NamedSharding(mesh, plait.P("i")))
+        >>> x.addressable_data(1)
+        Array([2, 3], dtype=int32)
+        """
         return self.addressable_shards[index].data
 
     @property
@@ -138,21 +148,43 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         return type(self.buf) is Taken
 
     def is_deleted(self) -> bool:
-        """Whether its buffer was donated or deleted."""
+        """Whether its buffer was donated or deleted.
+
+        >>> x = jnp.ones(2)
+        >>> y = plait.jit(lambda x: x + 1, donate_argnums=0)(x)
+        >>> x.is_deleted(), y.is_deleted()
+        (True, False)
+        """
         return type(self.buf) is Taken or xla.is_deleted(self.buf)
 
     def delete(self) -> None:
-        """Free its memory now; later use raises DonatedError."""
+        """Free its memory now; later use raises DonatedError.
+
+        >>> x = jnp.ones(2)
+        >>> x.delete()
+        >>> x.is_deleted()
+        True
+        """
         if type(self.buf) is not Taken and not is_shared(self):
             xla.delete(self.buf)
             self.buf = Taken("its delete() method")
 
     def is_ready(self) -> bool:
-        """Whether its value has been computed."""
+        """Whether its value has been computed.
+
+        >>> jnp.ones(2).block_until_ready().is_ready()
+        True
+        """
         return xla.ready(self._live())
 
     def block_until_ready(self) -> Array:
-        """Wait until its value has been computed; returns the array itself."""
+        """Wait until its value has been computed; returns the array itself.
+
+        Raises: what the computation raises, PlaitRuntimeError say; DonatedError if it has no value.
+
+        >>> (jnp.ones(2) + 1).block_until_ready()
+        Array([2., 2.], dtype=float32)
+        """
         try:
             self._live().block_until_ready()
         except xla.XlaError as error:
@@ -165,7 +197,11 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         self._live()
 
     def on_device_size_in_bytes(self) -> int:
-        """Bytes it takes on its devices together."""
+        """Bytes it takes on its devices together.
+
+        >>> jnp.ones((2, 3), jnp.float32).on_device_size_in_bytes()
+        24
+        """
         return xla.nbytes(self._live())
 
     def unsafe_buffer_pointer(self) -> int:
@@ -315,15 +351,28 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         return complex(self._scalar("complex"))
 
     def item(self, *args: int) -> Any:
-        """The single element, or the one at the given position, as a Python number."""
+        """The single element, or the one at the given position, as a Python number.
+        Raises: ValueError if there are several, IndexError if it is not there.
+
+        >>> jnp.array([[1.5]]).item(), jnp.array([1, 2]).item(1)
+        (1.5, 2)
+        """
         return self.numbers().item(*args)
 
     def tolist(self) -> Any:
-        """Nested lists of Python numbers."""
+        """Nested lists of Python numbers.
+
+        >>> jnp.array([[1, 2], [3, 4]]).tolist()
+        [[1, 2], [3, 4]]
+        """
         return self.numbers().tolist()
 
     def tobytes(self, order: Any = "C") -> bytes:
-        """The elements' bytes."""
+        r"""The elements' bytes, in the order of rows ("C") or columns ("F").
+
+        >>> jnp.array([1, 2], jnp.uint8).tobytes()
+        b'\x01\x02'
+        """
         return self.numbers().tobytes(order)
 
     def __len__(self) -> int:

@@ -12,7 +12,12 @@ from plait.errors import ArgumentError
 
 
 class Layout(NamedTuple):
-    """The axes of an array in the order of memory, the slowest first."""
+    """The axes of an array in the order of memory, the slowest first.
+
+    >>> from plait.experimental.layout import Layout
+    >>> Layout((0, 1)).major_to_minor
+    (0, 1)
+    """
 
     major_to_minor: tuple[int, ...]
     tiling: Any = None
@@ -20,7 +25,12 @@ class Layout(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A layout and a sharding, where a sharding is expected; None leaves either to plait."""
+    """A layout and a sharding, where a sharding is expected; None leaves either to plait.
+
+    >>> from plait.experimental.layout import Format, Layout
+    >>> plait.device_put(jnp.ones((2, 3)), Format(Layout((0, 1)))).shape
+    (2, 3)
+    """
 
     layout: Any = None
     sharding: Any = None

@@ -26,7 +26,11 @@ _shutdown_timeout_s = 300.0
 
 
 def is_initialized() -> bool:
-    """Whether `initialize` has been called, and `shutdown` not."""
+    """Whether `initialize` has been called, and `shutdown` not.
+
+    >>> plait.distributed.is_initialized()
+    False
+    """
     return bool(_initialized_at)
 
 

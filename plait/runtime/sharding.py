@@ -49,7 +49,12 @@ class PartitionSpec(tuple):
 
 
 class Sharding:
-    """Base: which part of an array each device holds."""
+    """Base: which part of an array each device holds.
+
+    >>> x = jnp.arange(4.0)
+    >>> isinstance(x.sharding, plait.sharding.Sharding), x.sharding.num_devices
+    (True, 1)
+    """
 
     def __getattr__(self, name: str) -> Any:
         # The package jax asks for names of its own, if it meets an array of plait's.
@@ -287,7 +292,15 @@ _names_used: dict[xla.Sharding, NamedSharding] = {}
 
 
 class Shard:
-    """One device's part of an array."""
+    """One device's part of an array: .device, .index, the part's place in the array, and .data.
+
+    replica_id counts the devices that hold the same part.
+
+    >>> mesh = plait.make_mesh((2,), ("i",))
+    >>> x = plait.device_put(jnp.arange(4), plait.NamedSharding(mesh, plait.P("i")))
+    >>> [(shard.index, shard.data.tolist()) for shard in x.addressable_shards]
+    [((slice(0, 2, None),), [0, 1]), ((slice(2, 4, None),), [2, 3])]
+    """
 
     __slots__ = ("_array", "_k", "device", "index", "replica_id")
 

@@ -68,6 +68,11 @@ def cholesky(
 
     Shapes: a [..., n, n], Hermitian and positive definite, else the result is NaN. (a + aᴴ) / 2 is
     what is looked at. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+    Array([[2., 1.],
+           [0., 2.]], dtype=float32)
     """
     return factors.cholesky(a, upper=not lower)
 
@@ -75,7 +80,15 @@ def cholesky(
 def cho_factor(
     a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, bool]:
-    """(cholesky(a, lower), lower), for cho_solve."""
+    """(cholesky(a, lower), lower), for cho_solve.
+
+    Shapes: a [..., n, n] -> [..., n, n]. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> factor = linalg.cho_factor(jnp.array([[4.0, 0.0], [0.0, 2.0]]))
+    >>> linalg.cho_solve(factor, jnp.array([4.0, 4.0])).round(3)
+    Array([1., 2.], dtype=float32)
+    """
     return cholesky(a, lower=lower), lower
 
 
@@ -85,6 +98,11 @@ def cho_solve(
     """The solution of a x = b, given cho_factor(a).
 
     Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> factor = linalg.cho_factor(jnp.array([[4.0, 0.0], [0.0, 2.0]]), lower=True)
+    >>> linalg.cho_solve(factor, jnp.array([4.0, 4.0])).round(3)
+    Array([1., 2.], dtype=float32)
     """
     c, lower = c_and_lower
     c, b, vector = _equation("cho_solve", c, b)
@@ -117,12 +135,27 @@ def _equation(op: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The determinants of square matrices: a [..., n, n] -> [...]."""
+    """The determinants of square matrices: a [..., n, n] -> [...]; see numpy.linalg.det.
+
+    Derivative: also where a is singular. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.det(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+    Array(-2., dtype=float32)
+    """
     return equations.det(a)
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
-    """The inverses of square matrices: a [..., n, n]."""
+    """The inverses of square matrices: a [..., n, n]. Infinities and NaN if a is singular.
+
+    Derivative: -a⁻¹ da a⁻¹. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.inv(jnp.array([[2.0, 1.0], [1.0, 1.0]])).round(3)
+    Array([[ 1., -1.],
+           [-1.,  2.]], dtype=float32)
+    """
     return equations.inv(a)
 
 
@@ -145,6 +178,10 @@ def solve(
     `lower` then says which triangle is looked at; "gen", "sym" and "her" by LU.
     Shapes: a [..., n, n], b [n] or [..., n, k]. Derivative: dx = a⁻¹ (db - da x).
     Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.solve(jnp.array([[4.0, 2.0], [2.0, 5.0]]), jnp.array([8.0, 12.0]), assume_a="pos")
+    Array([1., 2.], dtype=float32)
     """
     if assume_a not in _ASSUMED:
         fix = ", ".join(map(repr, _ASSUMED))
@@ -188,6 +225,13 @@ def solve_triangular(
     triangular matrices a, of which the upper (or lower) triangle is looked at.
 
     Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> a = jnp.array([[2.0, 0.0], [1.0, 4.0]])
+    >>> linalg.solve_triangular(a, jnp.array([2.0, 9.0]), lower=True)
+    Array([1., 2.], dtype=float32)
+    >>> linalg.solve_triangular(a, jnp.array([4.0, 8.0]), trans="T", lower=True)
+    Array([1., 2.], dtype=float32)
     """
     op = "solve_triangular"
     if trans not in _TRANS:
@@ -216,7 +260,18 @@ def lu(
     """(p, l, u), matrices of which a is p l u: p exchanges rows, l is lower triangular with ones on
     its diagonal, u upper triangular; with permute_l (p l, u).
 
-    Shapes: a [..., m, n] -> [..., m, m], [..., m, k], [..., k, n], k = min(m, n).
+    Shapes: a [..., m, n] -> [..., m, m], [..., m, k], [..., k, n], k = min(m, n). p is real.
+    Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> p, l, u = linalg.lu(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
+    >>> l, u
+    (Array([[1.  , 0.  ],
+           [0.25, 1.  ]], dtype=float32), Array([[4., 4.],
+           [0., 1.]], dtype=float32))
+    >>> p @ l @ u
+    Array([[1., 2.],
+           [4., 4.]], dtype=float32)
     """
     return _lu(matrices("lu", a), permute_l=bool(permute_l))
 
@@ -233,7 +288,13 @@ def _lu(a: Any, *, permute_l: bool) -> Any:
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """(lu, piv), for lu_solve: L and U in one array, and the rows that were exchanged.
 
-    Shapes: a [..., m, n] -> [..., m, n], [..., min(m, n)].
+    Shapes: a [..., m, n] -> [..., m, n], [..., min(m, n)]; piv is int32, row k was exchanged with
+    piv[k]. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.lu_factor(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
+    (Array([[4.  , 4.  ],
+           [0.25, 1.  ]], dtype=float32), Array([1, 1], dtype=int32))
     """
     return _lu_factor(matrices("lu_factor", a))
 
@@ -253,6 +314,11 @@ def lu_solve(
     """The solution of a x = b (trans 0), aᵀ x = b (1) or aᴴ x = b (2), given lu_factor(a).
 
     Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> factors = linalg.lu_factor(jnp.array([[1.0, 2.0], [4.0, 4.0]]))
+    >>> linalg.lu_solve(factors, jnp.array([5.0, 12.0]))
+    Array([1., 2.], dtype=float32)
     """
     packed, pivots = lu_and_piv
     if trans not in (0, 1, 2):
@@ -285,6 +351,16 @@ def qr(
 
     mode: "full", q [..., m, m] and r [..., m, n]; "economic", q [..., m, k], r [..., k, n].
     Shapes: a [..., m, n], k = min(m, n). Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> a = jnp.array([[3.0, 0.0], [4.0, 5.0]])
+    >>> q, r = linalg.qr(a)
+    >>> jnp.abs(r).round(3), jnp.allclose(q @ r, a, atol=1e-5)
+    (Array([[5., 4.],
+           [0., 3.]], dtype=float32), Array(True, dtype=bool))
+    >>> q, r, p = linalg.qr(a.at[:, 1].multiply(10), pivoting=True)
+    >>> p
+    Array([1, 0], dtype=int32)
     """
     if mode not in ("full", "economic", "r"):
         fix = '"full", "economic" or "r"'
@@ -311,6 +387,12 @@ def qr_multiply(
 
     Shapes: a [..., m, n], q [..., m, k] with k = min(m, n); c [..., p, m], or [..., k, p] on the
     left, or a vector. conjugate: conj(q) in place of q. Raises: ShapeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> a, c = jnp.array([[3.0, 0.0], [4.0, 5.0]]), jnp.array([[1.0, 2.0]])
+    >>> y, r = linalg.qr_multiply(a, c)
+    >>> (y @ r).round(3), c @ a
+    (Array([[11., 10.]], dtype=float32), Array([[11., 10.]], dtype=float32))
     """
     op = "qr_multiply"
     if mode not in ("left", "right"):
@@ -372,6 +454,12 @@ def eigh(
 
     With a positive definite b: a v = w b v (type 1), a b v = w v (2) or b a v = w v (3).
     Shapes: a and b [..., n, n]. Raises: ShapeError, DtypeError; ArgumentError for `eigvals`.
+
+    >>> from plait.scipy import linalg
+    >>> a, b = jnp.array([[2.0, 1.0], [1.0, 2.0]]), 2 * jnp.eye(2)
+    >>> w, v = linalg.eigh(a, b)
+    >>> w.round(3), jnp.allclose(a @ v, b @ v * w, atol=1e-5)
+    (Array([0.5, 1.5], dtype=float32), Array(True, dtype=bool))
     """
     op = "eigh"
     if eigvals is not None:
@@ -430,6 +518,11 @@ def eigh_tridiagonal(
     select: "a", all; "i", those with numbers from select_range[0] to select_range[1]. tol and key
     change nothing. Shapes: d [n], e [n - 1], real. Cost: that of eigh.
     Raises: ShapeError, DtypeError, ArgumentError for select="v".
+
+    >>> from plait.scipy import linalg
+    >>> d, e = jnp.array([2.0, 2.0, 2.0]), jnp.array([1.0, 1.0])
+    >>> linalg.eigh_tridiagonal(d, e, eigvals_only=True, select="i", select_range=(1, 2)).round(3)
+    Array([2.   , 3.414], dtype=float32)
     """
     op = "eigh_tridiagonal"
     d, e = promote_dtypes(op, (d, e))
@@ -462,7 +555,12 @@ def svd(
 ) -> Any:
     """(u, s, vh): matrices a [..., m, n] as u diag(s) vh; s alone without compute_uv.
 
-    lapack_driver: "gesdd" or "gesvd". See numpy.linalg.svd. Raises: ShapeError, ArgumentError.
+    lapack_driver: "gesdd" or "gesvd". See numpy.linalg.svd for shapes.
+    Raises: ShapeError, DtypeError, ArgumentError for other drivers.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.svd(jnp.array([[0.0, 3.0], [2.0, 0.0]]), compute_uv=False).round(3)
+    Array([3., 2.], dtype=float32)
     """
     drivers = {"gesdd": SvdAlgorithm.DEFAULT, "gesvd": SvdAlgorithm.QR}
     if lapack_driver not in drivers:
@@ -482,6 +580,12 @@ def schur(a: Any, output: str = "real") -> tuple[Any, Any]:
     it has blocks of two rows for pairs of complex eigenvalues. output "complex" avoids them.
 
     Shapes: a [..., n, n]. On CPU only. Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> a = jnp.array([[1.0, 2.0], [-2.0, 1.0]])
+    >>> t, z = linalg.schur(a, output="complex")
+    >>> jnp.sort(jnp.diagonal(t).imag).round(3), jnp.allclose(z @ t @ z.conj().T, a, atol=1e-5)
+    (Array([-2.,  2.], dtype=float32), Array(True, dtype=bool))
     """
     if output not in ("real", "complex"):
         raise ArgumentError('output is "real" or "complex"', op="schur", output=output)
@@ -499,6 +603,12 @@ def hessenberg(
 ) -> Any:
     """H, with zeros below the diagonal next to the main one, of which a = q H qᴴ, q unitary; with
     calc_q (H, q). Shapes: a [..., n, n]. On CPU only. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> a = jnp.arange(9.0).reshape(3, 3)
+    >>> h, q = linalg.hessenberg(a, calc_q=True)
+    >>> jnp.abs(h[2, 0]).round(3), jnp.allclose(q @ h @ q.T, a, atol=1e-4)
+    (Array(0., dtype=float32), Array(True, dtype=bool))
     """
     return _hessenberg(matrices("hessenberg", a, square=True), calc_q=bool(calc_q))
 
@@ -533,6 +643,13 @@ def polar(
     becomes of matrices that the iteration does not take.
     Shapes: a [..., m, n] -> [..., m, n], and [..., n, n] or [..., m, m].
     Derivative: where a has full rank. Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> a = jnp.array([[1.0, -1.0], [1.0, 1.0]])
+    >>> u, p = linalg.polar(a)
+    >>> u.round(3), jnp.allclose(u @ p, a, atol=1e-5)
+    (Array([[ 0.707, -0.707],
+           [ 0.707,  0.707]], dtype=float32), Array(True, dtype=bool))
     """
     op = "polar"
     if side not in ("left", "right"):

@@ -52,6 +52,11 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
 
     NaN where more than max_squarings squarings were needed. upper_triangular says that A is.
     Derivative: through the computation. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.expm(jnp.array([[0.0, 1.0], [1.0, 0.0]])).round(3)
+    Array([[1.543, 1.175],
+           [1.175, 1.543]], dtype=float32)
     """
     a = matrices("expm", A, square=True)
     squarings = static_int(max_squarings, "expm", "max_squarings")
@@ -111,6 +116,12 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
     """(expm(A), its derivative in the direction E); the derivative alone without compute_expm.
 
     Shapes: A and E [..., n, n]. method changes nothing. Raises: ShapeError, DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> A, E = jnp.zeros((2, 2)), jnp.array([[1.0, 2.0], [3.0, 4.0]])
+    >>> linalg.expm_frechet(A, E, compute_expm=False).round(3)
+    Array([[1., 2.],
+           [3., 4.]], dtype=float32)
     """
     a, e = promote_dtypes("expm_frechet", (A, E))
     a, e = matrices("expm_frechet", a, square=True), matrices("expm_frechet", e, 1, square=True)
@@ -155,8 +166,13 @@ def _columns(t: Any, diagonal: Any, shift: Any, right: Any) -> Any:
 def sqrtm(A: Any, blocksize: int = 1) -> Any:
     """The principal square root S of a square matrix, S S = A; complex. On CPU only.
 
-    Derivative: the solution of S dS + dS S = dA. Raises: ShapeError, DtypeError, ArgumentError for
-    another blocksize than 1.
+    Shapes: A [n, n]; use vmap for many. Derivative: the solution of S dS + dS S = dA.
+    Raises: ShapeError, DtypeError, ArgumentError for another blocksize than 1.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.sqrtm(jnp.array([[5.0, 4.0], [4.0, 5.0]])).real.round(3)
+    Array([[2., 1.],
+           [1., 2.]], dtype=float32)
     """
     if blocksize > 1:
         raise ArgumentError(
@@ -206,8 +222,13 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
     on CPU only. With disp=False also an estimate of the relative error.
 
     func takes an array of eigenvalues. Repeated eigenvalues make the result inexact.
-    Derivative: none. Raises: ShapeError, DtypeError.
+    Shapes: A [n, n]; use vmap for many. Derivative: none. Raises: ShapeError, DtypeError.
     Source: Golub and Van Loan, Matrix Computations, algorithm 11.1.1.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.funm(jnp.array([[2.0, 1.0], [1.0, 2.0]]), lambda x: x * x).real.round(3)
+    Array([[5., 4.],
+           [4., 5.]], dtype=float32)
     """
     a = _one_matrix("funm", A)
     t, q = _complex_schur(a)
@@ -243,6 +264,11 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
 
     Shapes: T and Z [..., n, n]; the axes before the last two broadcast. Raises: ShapeError,
     DtypeError.
+
+    >>> from plait.scipy import linalg
+    >>> t, z = linalg.rsf2csf(jnp.array([[1.0, 2.0], [-2.0, 1.0]]), jnp.eye(2))
+    >>> jnp.sort(jnp.diagonal(t).imag).round(3), jnp.abs(t[1, 0])
+    (Array([-2.,  2.], dtype=float32), Array(0., dtype=float32))
     """
     op = "rsf2csf"
     t, z = promote_dtypes(op, (T, Z))
@@ -291,6 +317,12 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
     solution. method: "schur", or "eigen", which is faster and less exact.
     Shapes: A [..., m, m], B [..., n, n], C [..., m, n]; the axes before the last two broadcast.
     Derivative: A dX + dX B = dC - dA X - X dB. Raises: ShapeError, DtypeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> A, B = jnp.array([[1.0, 0.0], [0.0, 3.0]]), jnp.eye(2)
+    >>> linalg.solve_sylvester(A, B, jnp.array([[2.0, 4.0], [4.0, 8.0]])).round(3)
+    Array([[1., 2.],
+           [1., 2.]], dtype=float32)
     """
     op = "solve_sylvester"
     if method not in ("schur", "eigen"):

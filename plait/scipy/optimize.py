@@ -22,6 +22,11 @@ class OptimizeResults(NamedTuple):
     hess_inv, an estimate of the inverse Hessian; success and status (0 converged, 1 maxiter rounds,
     3 no point along a line is good enough, 5 the line has no end); the counts of evaluations of
     the function, nfev, and the gradient, njev, and of rounds, nit.
+
+    >>> from plait.scipy.optimize import minimize
+    >>> result = minimize(lambda x: jnp.sum((x - 2) ** 2), jnp.zeros(2), method="BFGS")
+    >>> result.x.round(3), bool(result.success)
+    (Array([2., 2.], dtype=float32), True)
     """
 
     x: Any

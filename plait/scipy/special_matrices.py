@@ -29,6 +29,12 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     not looked at), and equal elements along diagonals.
 
     Shapes: c [..., m], r [..., n] -> [..., m, n].
+
+    >>> from plait.scipy import linalg
+    >>> linalg.toeplitz(jnp.array([1, 2, 3]), jnp.array([0, 8, 9]))
+    Array([[1, 8, 9],
+           [2, 1, 8],
+           [3, 2, 1]], dtype=int32)
     """
     op = "toeplitz"
     c = jnp.atleast_1d(value(op, c))
@@ -51,6 +57,12 @@ def hankel(c: Any, r: Any = None) -> Any:
     looked at), and equal elements along antidiagonals.
 
     Shapes: c [..., m], r [..., n] -> [..., m, n].
+
+    >>> from plait.scipy import linalg
+    >>> linalg.hankel(jnp.array([1, 2, 3]), jnp.array([0, 8, 9]))
+    Array([[1, 2, 3],
+           [2, 3, 8],
+           [3, 8, 9]], dtype=int32)
     """
     op = "hankel"
     c = jnp.atleast_1d(value(op, c))
@@ -67,7 +79,13 @@ def hankel(c: Any, r: Any = None) -> Any:
 
 def circulant(c: Any) -> Any:
     """The square matrices with first column c whose columns are that column, turned further and
-    further: c [..., n] -> [..., n, n].
+    further: c [..., n] -> [..., n, n]. Dtype unchanged. Raises: ShapeError for a number.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.circulant(jnp.array([1, 2, 3]))
+    Array([[1, 3, 2],
+           [2, 1, 3],
+           [3, 2, 1]], dtype=int32)
     """
     c = _vectors("circulant", "c", c)
     n = c.shape[-1]
@@ -76,7 +94,14 @@ def circulant(c: Any) -> Any:
 
 def companion(a: Any) -> Any:
     """The companion matrix of a polynomial with coefficients a, highest power first: its
-    eigenvalues are the zeros. Shapes: a [..., n], n >= 2 -> [..., n - 1, n - 1].
+    eigenvalues are the zeros.
+
+    Shapes: a [..., n], n >= 2 -> [..., n - 1, n - 1]. Integers become floats. Raises: ShapeError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.companion(jnp.array([1, -3, 2]))
+    Array([[ 3., -2.],
+           [ 1.,  0.]], dtype=float32)
     """
     op = "companion"
     a = value(op, to_inexact(op, _vectors(op, "a", a, 2)))
@@ -88,7 +113,16 @@ def companion(a: Any) -> Any:
 
 def fiedler_companion(a: Any) -> Any:
     """Fiedler's companion matrix of a polynomial with coefficients a, highest power first: it has
-    five diagonals, and the zeros as eigenvalues. Shapes: a [n], n >= 2 -> [n - 1, n - 1].
+    five diagonals, and the zeros as eigenvalues.
+
+    Shapes: a [n], n >= 2 -> [n - 1, n - 1]; shorter ones give an empty array. Integers become
+    floats. Raises: ShapeError for more axes.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.fiedler_companion(jnp.array([1, -16, 86, -176]))
+    Array([[ 16., -86.,   1.],
+           [  1.,   0.,   0.],
+           [  0., 176.,   0.]], dtype=float32)
     """
     op = "fiedler_companion"
     a = value(op, to_inexact(op, _vectors(op, "a", a)))
@@ -108,14 +142,30 @@ def fiedler_companion(a: Any) -> Any:
 
 
 def fiedler(a: Any) -> Any:
-    """The symmetric matrices |a[i] - a[j]|: a [..., n] -> [..., n, n]."""
+    """The symmetric matrices |a[i] - a[j]|: a [..., n] -> [..., n, n]. Dtype unchanged, but real
+    for complex a; unsigned differences wrap. Raises: ShapeError for a number, DtypeError for bools.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.fiedler(jnp.array([1, 4, 6]))
+    Array([[0, 3, 5],
+           [3, 0, 2],
+           [5, 2, 0]], dtype=int32)
+    """
     a = _vectors("fiedler", "a", a)
     return jnp.abs(a[..., :, None] - a[..., None, :])
 
 
 def leslie(f: Any, s: Any) -> Any:
     """The matrices of a population's growth: fecundities f in the first row, survivals s below the
-    diagonal. Shapes: f [..., n], s [..., n - 1] -> [..., n, n].
+    diagonal.
+
+    Shapes: f [..., n], n >= 2, s [..., n - 1] -> [..., n, n]. Raises: ShapeError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.leslie(jnp.array([0.0, 2.0, 1.0]), jnp.array([0.5, 0.25]))
+    Array([[0.  , 2.  , 1.  ],
+           [0.5 , 0.  , 0.  ],
+           [0.  , 0.25, 0.  ]], dtype=float32)
     """
     op = "leslie"
     f, s = promote_dtypes(op, (f, s))
@@ -133,6 +183,13 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 
     Shapes: a [..., m] -> [..., k, n], k = m + n - 1 ("full"), max(m, n) ("same") or
     |m - n| + 1 ("valid"). Raises: ShapeError, ArgumentError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.convolution_matrix(jnp.array([1, 2]), 3)
+    Array([[1, 0, 0],
+           [2, 1, 0],
+           [0, 2, 1],
+           [0, 0, 2]], dtype=int32)
     """
     op = "convolution_matrix"
     a = _vectors(op, "a", a, 1)
@@ -155,7 +212,14 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
 def block_diag(*arrs: Any) -> Any:
     """The matrices arrs along the diagonal of one, zeros elsewhere; vectors count as rows.
 
-    Axes before the last two broadcast. Raises: ShapeError.
+    Shapes: [..., m, n], [..., p, q], ... -> [..., m + p + ..., n + q + ...]; axes before the last
+    two broadcast; [1, 0] of none. Dtypes are promoted. Raises: ShapeError.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.block_diag(jnp.array([[1, 2], [3, 4]]), jnp.array([5]))
+    Array([[1, 2, 0],
+           [3, 4, 0],
+           [0, 0, 5]], dtype=int32)
     """
     op = "block_diag"
     blocks = [value(op, x) for x in (promote_dtypes(op, arrs) if arrs else [np.zeros((1, 0))])]
@@ -185,13 +249,29 @@ def _of(x: np.ndarray, dtype: Any = None) -> Any:
 
 
 def hilbert(n: int) -> Any:
-    """Hilbert's matrix 1 / (i + j + 1), n rows and columns."""
+    """Hilbert's matrix 1 / (i + j + 1), of the default float: [n, n]. Raises: ArgumentError for n <
+    0; ArgumentTypeError if n is no int.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.hilbert(2).round(3)
+    Array([[1.   , 0.5  ],
+           [0.5  , 0.333]], dtype=float32)
+    """
     k = np.arange(_size("hilbert", n))
     return _of(1 / (k[:, None] + k[None, :] + 1.0))
 
 
 def invhilbert(n: int) -> Any:
-    """The inverse of Hilbert's matrix, made of binomial coefficients, as floats."""
+    """The inverse of Hilbert's matrix, made of binomial coefficients: [n, n], of the default float.
+
+    Its elements are rounded once; float32 overflows from n = 28 on.
+    Raises: ArgumentError for n < 0; ArgumentTypeError if n is no int.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.invhilbert(2)
+    Array([[ 4., -6.],
+           [-6., 12.]], dtype=float32)
+    """
     n = _size("invhilbert", n)
     x = [
         [
@@ -219,12 +299,34 @@ def _pascal(n: int, kind: str | None, op: str) -> np.ndarray:
 
 
 def pascal(n: int, kind: str | None = None) -> Any:
-    """Pascal's triangle as a matrix: "symmetric" (None), "lower" or "upper"; as floats."""
+    """Pascal's triangle as a matrix: "symmetric" (None), "lower" or "upper".
+
+    Shapes: [n, n], of the default float. Raises: ArgumentError for n < 0 and for other kinds;
+    ArgumentTypeError if n is no int.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.pascal(3), linalg.pascal(3, "lower")
+    (Array([[1., 1., 1.],
+           [1., 2., 3.],
+           [1., 3., 6.]], dtype=float32), Array([[1., 0., 0.],
+           [1., 1., 0.],
+           [1., 2., 1.]], dtype=float32))
+    """
     return _of(_pascal(_size("pascal", n), kind, "pascal"))
 
 
 def invpascal(n: int, kind: str | None = None) -> Any:
-    """The inverse of pascal(n, kind), as floats."""
+    """The inverse of pascal(n, kind), of whole numbers.
+
+    Shapes: [n, n], of the default float. Raises: ArgumentError for n < 0 and for other kinds;
+    ArgumentTypeError if n is no int.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.invpascal(3)
+    Array([[ 3., -3.,  1.],
+           [-3.,  5., -2.],
+           [ 1., -2.,  1.]], dtype=float32)
+    """
     n = _size("invpascal", n)
     signs = (-1.0) ** (np.arange(n)[:, None] + np.arange(n)[None, :])
     if kind in (None, "symmetric"):
@@ -234,7 +336,15 @@ def invpascal(n: int, kind: str | None = None) -> Any:
 
 
 def hadamard(n: int, dtype: Any = int) -> Any:
-    """Hadamard's matrix of ones and minus ones with orthogonal rows; n is a power of 2."""
+    """Hadamard's matrix of ones and minus ones with orthogonal rows: [n, n].
+
+    Raises: ArgumentError unless n is a power of 2; ArgumentTypeError if n is no int.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.hadamard(2)
+    Array([[ 1,  1],
+           [ 1, -1]], dtype=int32)
+    """
     n = static_int(n, "hadamard", "n")
     if n < 1 or n & (n - 1):
         raise ArgumentError("n is a power of 2", op="hadamard", n=n)
@@ -245,7 +355,16 @@ def hadamard(n: int, dtype: Any = int) -> Any:
 
 
 def helmert(n: int, full: bool = False) -> Any:
-    """Helmert's matrix, orthogonal, of n rows with `full`, else without its first row."""
+    """Helmert's matrix, orthogonal, of n rows with `full`, else without its first row.
+
+    Shapes: [n, n] or [n - 1, n], of the default float. Raises: ArgumentError for n < 0;
+    ArgumentTypeError if n is no int.
+
+    >>> from plait.scipy import linalg
+    >>> linalg.helmert(3).round(3)
+    Array([[ 0.707, -0.707,  0.   ],
+           [ 0.408,  0.408, -0.816]], dtype=float32)
+    """
     n = _size("helmert", n)
     x = np.tril(np.ones((n, n)), -1) - np.diag(np.arange(n, dtype=np.float64))
     sizes = np.arange(n) * np.arange(1, n + 1.0)
@@ -257,7 +376,17 @@ def helmert(n: int, full: bool = False) -> Any:
 
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     """The matrix of the discrete Fourier transform of n points; scale "sqrtn" divides it by √n, "n"
-    by n. Raises: ArgumentError.
+    by n.
+
+    Shapes: [n, n], of the default complex dtype or of `dtype`. Raises: ArgumentError for n < 0 and
+    for other scales; ArgumentTypeError if n is no int.
+
+    >>> from plait.scipy import linalg
+    >>> (linalg.dft(2).real + 0.0).round(3)
+    Array([[ 1.,  1.],
+           [ 1., -1.]], dtype=float32)
+    >>> jnp.allclose(linalg.dft(4) @ jnp.arange(4.0), jnp.fft.fft(jnp.arange(4.0)), atol=1e-5)
+    Array(True, dtype=bool)
     """
     n = _size("dft", n)
     factors = {None: 1.0, "sqrtn": math.sqrt(n), "n": float(n)}

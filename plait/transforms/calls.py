@@ -69,7 +69,11 @@ _LEAF = tree.structure(0)
 
 
 class JitFunction(Transformed):
-    """A function that is traced to a Program, compiled for each new kind of arguments, and run."""
+    """A function that is traced to a Program, compiled for each new kind of arguments, and run.
+
+    >>> isinstance(plait.jit(jnp.sin), plait.stages.Wrapped)
+    True
+    """
 
     kind = "jit"
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from plait.core import tree
 from plait.core.context import named_axes
@@ -20,8 +21,14 @@ from plait.transforms.calls import Call, JitFunction, Traced
 from plait.transforms.shapes import ShapeDtypeStruct, abstract
 
 
-class ArgInfo(NamedTuple):
-    """What is known of one array among the arguments."""
+@dataclasses.dataclass(frozen=True)
+class ArgInfo:
+    """What is known of one array among the arguments: .shape, .dtype, and whether it is donated.
+
+    >>> lowered = plait.jit(lambda x: x + 1, donate_argnums=0).lower(jnp.ones(2))
+    >>> [(info.shape, info.donated) for info in plait.tree.leaves(lowered.args_info)]
+    [((2,), True)]
+    """
 
     aval: ArrayType
     donated: bool
@@ -74,7 +81,12 @@ class _Stage:
 
 
 class TracedFunction(_Stage):
-    """A function traced for arguments of known types."""
+    """A function traced for arguments of known types.
+
+    >>> traced = plait.jit(lambda x: x + 1).trace(jnp.ones(2))
+    >>> traced.out_info
+    ShapeDtypeStruct(shape=(2,), dtype=float32)
+    """
 
     @property
     def jaxpr(self) -> ClosedProgram:
@@ -92,7 +104,12 @@ class TracedFunction(_Stage):
 
 
 class Lowered(_Stage):
-    """A function traced for arguments of known types: show it, or compile it."""
+    """A function traced for arguments of known types: show it, or compile it.
+
+    >>> lowered = plait.jit(lambda x: x + 1).lower(jnp.ones(2))
+    >>> "stablehlo.add" in lowered.as_text()
+    True
+    """
 
     def as_text(self, dialect: str | None = None) -> str:
         """The StableHLO text (dialect 'stablehlo'), or the Program ('program')."""
@@ -125,7 +142,12 @@ class Lowered(_Stage):
 
 
 class CompiledFunction:
-    """A compiled function for arguments of fixed types."""
+    """A compiled function for arguments of fixed types.
+
+    >>> compiled = plait.jit(lambda x: x + 1).lower(jnp.ones(2)).compile()
+    >>> compiled(jnp.ones(2))
+    Array([2., 2.], dtype=float32)
+    """
 
     def __init__(self, lowered: Lowered, compiled: Compiled):
         self._lowered, self._compiled = lowered, compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import subprocess
 import sys
@@ -13,7 +14,15 @@ import pytest
 import plait
 import plait.numpy as jnp
 from plait import lax
-from plait.errors import ArgumentError, NanError, ShapeError, TracerArrayConversionError
+from plait.errors import (
+    ArgumentError,
+    ConcretizationTypeError,
+    NanError,
+    ShapeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+)
 
 
 @pytest.mark.parametrize("transform", [plait.grad, plait.jacfwd, plait.value_and_grad])
@@ -21,6 +30,20 @@ from plait.errors import ArgumentError, NanError, ShapeError, TracerArrayConvers
 def test_numpy_functions_never_give_silent_zeros(transform, function):
     with pytest.raises(TracerArrayConversionError, match=r"use plait\.numpy"):
         transform(function)(2.0)
+
+
+def test_the_error_says_by_its_class_what_was_asked_of_a_traced_value():
+    asked = {
+        ConcretizationTypeError: (float, complex, lambda x: x.item(), "{:.2f}".format),
+        TracerBoolConversionError: (bool,),
+        TracerIntegerConversionError: (operator.index,),
+        TracerArrayConversionError: (np.asarray, np.sin),
+    }
+    for error, functions in asked.items():
+        for function in functions:
+            with pytest.raises(error) as caught:
+                plait.jit(function)(1)
+            assert type(caught.value) is error
 
 
 def test_python_control_flow_on_values_still_works_under_grad():

@@ -62,6 +62,11 @@ def bicgstab(
 
     The arguments are those of cg. Source: van der Vorst, Bi-CGSTAB, SIAM J. Sci. Stat. Comput. 13,
     1992. Raises: ShapeError, DtypeError, ArgumentTypeError.
+
+    >>> a = jnp.array([[4.0, 1.0], [0.0, 2.0]])
+    >>> x, _ = plait.scipy.sparse.linalg.bicgstab(a, jnp.array([6.0, 4.0]))
+    >>> x.round(3)
+    Array([1., 2.], dtype=float32)
     """
     return _solved("bicgstab", _biconjugate_gradients, A, b, x0, tol, atol, maxiter, M), None
 
@@ -85,6 +90,11 @@ def gmres(
     those of cg; both solve_methods, "batched" and "incremental", are one here. Source: Saad and
     Schultz, GMRES, SIAM J. Sci. Stat. Comput. 7, 1986.
     Raises: ShapeError, DtypeError, ArgumentTypeError, ArgumentError.
+
+    >>> a = jnp.array([[4.0, 1.0], [0.0, 2.0]])
+    >>> x, info = plait.scipy.sparse.linalg.gmres(a, jnp.array([6.0, 4.0]))
+    >>> x.round(3)
+    Array([1., 2.], dtype=float32)
     """
     op = "gmres"
     if solve_method not in ("batched", "incremental"):

@@ -268,7 +268,13 @@ class Rotation:
 @register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Slerp:
-    """Rotations between given ones, each gap crossed at a constant speed; made by `Slerp.init`."""
+    """Rotations between given ones, each gap crossed at a constant speed; made by `Slerp.init`.
+
+    >>> from plait.scipy.spatial.transform import Rotation, Slerp
+    >>> turns = Rotation.from_euler("z", jnp.array([0.0, 90.0]), degrees=True)
+    >>> Slerp.init(jnp.array([0.0, 1.0]), turns)(0.5).magnitude().round(4)
+    Array(0.7854, dtype=float32)
+    """
 
     times: Any
     timedelta: Any

@@ -24,12 +24,29 @@ _pmf = exp_of(_logpmf)
 
 
 def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
-    """The logarithm of the chance of k."""
+    """The logarithm of the chance of k, without underflow; -inf where it is 0. See pmf.
+
+    NaN unless n >= 0 and a and b are positive. The arguments, real numbers, broadcast; integers
+    become floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import betabinom
+    >>> betabinom.logpmf(jnp.array([0, 1, 4]), 3, 1, 2).round(4)
+    Array([-0.9163, -1.204 ,    -inf], dtype=float32)
+    """
     return _logpmf("betabinom.logpmf", k, n, a, b, loc)
 
 
 def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Any:
-    """The chance of k."""
+    """The chance of k: comb(n, k) B(k + a, n - k + b) / B(a, b), 0 outside of 0 .. n; with k
+    rounded down, less loc, for k.
+
+    NaN unless n >= 0 and a and b are positive. The arguments, real numbers, broadcast; integers
+    become floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import betabinom
+    >>> betabinom.pmf(jnp.array([0, 1, 4]), 3, 1, 2).round(4)
+    Array([0.4, 0.3, 0. ], dtype=float32)
+    """
     return _pmf("betabinom.pmf", k, n, a, b, loc)
 
 

@@ -38,16 +38,30 @@ def _operands(op: str, x: Any, alpha: Any) -> list[Any]:
 
 
 def logpdf(x: Any, alpha: Any) -> Any:
-    """The logarithm of the density at x; -inf where x is not positive or does not add up to 1.
+    """The logarithm of the density at x; -inf where x is not positive or does not add up to 1. See
+    pdf.
 
-    Shapes: the first axis of x holds the shares, the last of which may be left out. Raises:
-    ShapeError.
+    Shapes: x [n, ...], or [n - 1, ...] without the last share, alpha [n] -> [...]. Integers become
+    floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import dirichlet
+    >>> dirichlet.logpdf(jnp.array([0.25, 0.75]), jnp.array([1.0, 2.0])).round(4)
+    Array(0.4055, dtype=float32)
     """
     return _log_density(*_operands("dirichlet.logpdf", x, alpha), in_logs=True)
 
 
 def pdf(x: Any, alpha: Any) -> Any:
-    """The density at x; see logpdf."""
+    """The density at x: Γ(Σ alpha) Π x^(alpha - 1) / Γ(alpha); 0 where x is not positive or does
+    not add up to 1, but for 1e-6.
+
+    Shapes: x [n, ...], or [n - 1, ...] without the last share, alpha [n] -> [...]. Integers become
+    floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import dirichlet
+    >>> dirichlet.pdf(jnp.array([0.25, 0.75]), jnp.array([1.0, 2.0])).round(4)
+    Array(1.5, dtype=float32)
+    """
     return _log_density(*_operands("dirichlet.pdf", x, alpha), in_logs=False)
 
 

@@ -34,14 +34,29 @@ def _operands(op: str, x: Any, n: Any, p: Any) -> list[Any]:
 
 
 def logpmf(x: Any, n: Any, p: Any) -> Any:
-    """The logarithm of the chance of the counts x, integers along the last axis, in n trials, with
-    probabilities p; -inf where they do not add up to n. Raises ArgumentError for floats.
+    """The logarithm of the chance of the counts x; -inf where they do not add up to n. See pmf.
+
+    Shapes: x [..., k], n [...], p [..., k] -> [...], broadcast; x and n hold integers.
+    Raises: ArgumentError for floats in x or n, ShapeError.
+
+    >>> from plait.scipy.stats import multinomial
+    >>> multinomial.logpmf(jnp.array([1, 2]), 3, jnp.array([0.5, 0.5])).round(4)
+    Array(-0.9808, dtype=float32)
     """
     return _logpmf(*_operands("multinomial.logpmf", x, n, p), in_logs=True)
 
 
 def pmf(x: Any, n: Any, p: Any) -> Any:
-    """The chance of the counts x; see logpmf."""
+    """The chance of the counts x, along the last axis, in n trials with probabilities p: n! Π p^x /
+    x!; 0 where they do not add up to n.
+
+    Shapes: x [..., k], n [...], p [..., k] -> [...], broadcast; x and n hold integers.
+    Raises: ArgumentError for floats in x or n, ShapeError.
+
+    >>> from plait.scipy.stats import multinomial
+    >>> multinomial.pmf(jnp.array([[1, 2], [1, 1]]), 3, jnp.array([0.5, 0.5])).round(4)
+    Array([0.375, 0.   ], dtype=float32)
+    """
     return _logpmf(*_operands("multinomial.pmf", x, n, p), in_logs=False)
 
 

@@ -64,10 +64,16 @@ def _operands(op: str, x: Any, mean: Any, cov: Any) -> list[Any]:
 
 
 def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
-    """The logarithm of the density at x.
+    """The logarithm of the density at x, without underflow; NaN where cov is not positive definite.
 
     Shapes: mean [..., n] or a number, cov [..., n, n] or a number, x [..., n]; leading axes
-    broadcast. allow_singular must be None. Raises: ShapeError; ArgumentError.
+    broadcast. Integers become floats. allow_singular must be None. Raises: ShapeError;
+    ArgumentError.
+
+    >>> from plait.scipy.stats import multivariate_normal
+    >>> x, mean = jnp.array([[0.0, 0.0], [30.0, 0.0]]), jnp.zeros(2)
+    >>> multivariate_normal.logpdf(x, mean, jnp.eye(2)).round(3)
+    Array([  -1.838, -451.838], dtype=float32)
     """
     op = "multivariate_normal.logpdf"
     if allow_singular is not None:
@@ -81,7 +87,16 @@ def logpdf(x: Any, mean: Any, cov: Any, allow_singular: None = None) -> Any:
 
 
 def pdf(x: Any, mean: Any, cov: Any) -> Any:
-    """The density at x; see logpdf."""
+    """The density at x; NaN where cov is not positive definite.
+
+    Shapes: mean [..., n] or a number, cov [..., n, n] or a number, x [..., n]; leading axes
+    broadcast. Integers become floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import multivariate_normal
+    >>> x, mean = jnp.array([[0.0, 0.0], [1.0, 1.0]]), jnp.zeros(2)
+    >>> multivariate_normal.pdf(x, mean, jnp.eye(2)).round(4)
+    Array([0.1592, 0.0585], dtype=float32)
+    """
     return _log_density(*_operands("multivariate_normal.pdf", x, mean, cov), in_logs=False)
 
 

@@ -50,22 +50,51 @@ _pmf = exp_of(_logpmf)
 
 
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The logarithm of the chance of k."""
+    """The logarithm of the chance of k, without underflow; -inf where it is 0. See pmf.
+
+    The arguments, real numbers, broadcast; integers become floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import poisson
+    >>> poisson.logpmf(jnp.array([0, 1, 1.5]), 2).round(4)
+    Array([-2.    , -1.3069,    -inf], dtype=float32)
+    """
     return _logpmf("poisson.logpmf", k, mu, loc)
 
 
 def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The chance of k."""
+    """The chance of k: mu^k exp(-mu) / k!, 0 for k < 0 and between whole numbers; with k - loc for
+    k.
+
+    The arguments, real numbers, broadcast; integers become floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import poisson
+    >>> poisson.pmf(jnp.array([0, 1, 1.5]), 2).round(4)
+    Array([0.1353, 0.2707, 0.    ], dtype=float32)
+    """
     return _pmf("poisson.pmf", k, mu, loc)
 
 
 def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
-    """The chance of a value up to k."""
+    """The chance of a value up to k: gammaincc(k + 1, mu) with k rounded down; with k - loc for k.
+
+    The arguments, real numbers, broadcast; integers become floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import poisson
+    >>> poisson.cdf(jnp.array([-1.0, 0.0, 1.5]), 2).round(4)
+    Array([0.    , 0.1353, 0.406 ], dtype=float32)
+    """
     return _cdf("poisson.cdf", k, mu, loc)
 
 
 def entropy(mu: Any, loc: Any = 0) -> Any:
-    """The entropy, in nats."""
+    """The entropy, in nats, of which loc changes nothing but the shape; NaN for mu < 0.
+
+    The arguments, real numbers, broadcast; integers become floats. Raises: ShapeError.
+
+    >>> from plait.scipy.stats import poisson
+    >>> poisson.entropy(jnp.array([0.0, 1.0, 100.0])).round(4)
+    Array([0.    , 1.3048, 3.7207], dtype=float32)
+    """
     return _entropy("poisson.entropy", mu, loc)
 
 

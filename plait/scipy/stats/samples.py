@@ -14,7 +14,12 @@ from plait.transforms.choices import PerChoice
 
 
 class ModeResult(NamedTuple):
-    """The most frequent values, and how often each occurs."""
+    """The most frequent values, and how often each occurs: two arrays of one shape.
+
+    >>> from plait.scipy import stats
+    >>> stats.mode(jnp.array([[3, 1], [3, 2]])).count
+    Array([2, 1], dtype=int32)
+    """
 
     mode: Any
     count: Any
@@ -62,12 +67,13 @@ def mode(
 ) -> ModeResult:
     """The most frequent value along an axis (None: of all), the smallest of several, and its count.
 
-    NaN and 0 where there is nothing. Raises: OutOfRangeError; ArgumentError for other values of
+    NaN and 0 where there is nothing. Shapes: without the axis, or of size 1 there with keepdims.
+    Dtype unchanged, the count is int32. Raises: OutOfRangeError; ArgumentError for other values of
     nan_policy than "propagate".
 
-    >>> import plait.numpy as jnp, plait.scipy.stats
-    >>> plait.scipy.stats.mode(jnp.array([3, 1, 3])).mode
-    Array(3, dtype=int32)
+    >>> from plait.scipy import stats
+    >>> stats.mode(jnp.array([3, 1, 3]))
+    ModeResult(mode=Array(3, dtype=int32), count=Array(2, dtype=int32))
     """
     op = "mode"
     _propagates(op, nan_policy)
@@ -112,7 +118,14 @@ def rankdata(
 
     Equal numbers get the "average" of their ranks, the "min" or the "max"; by "dense" the next
     number has the next rank; by "ordinal" they count in their order. NaN makes all ranks NaN.
+    Shapes: that of a, [a.size] for None; of the default float. Derivative: 0.
     Raises: OutOfRangeError; ArgumentError for other methods and policies.
+
+    >>> from plait.scipy import stats
+    >>> stats.rankdata(jnp.array([30, 10, 30]))
+    Array([2.5, 1. , 2.5], dtype=float32)
+    >>> stats.rankdata(jnp.array([30, 10, 30]), "dense")
+    Array([2., 1., 2.], dtype=float32)
     """
     op = "rankdata"
     _propagates(op, nan_policy)
@@ -131,9 +144,15 @@ def sem(
     *,
     keepdims: bool = False,
 ) -> Any:
-    """The standard error of the mean along an axis (None: of all).
+    """The standard error of the mean along an axis (None: of all): the standard deviation, with
+    ddof taken off the count, over the root of the count.
 
-    nan_policy "omit" leaves NaNs out. Raises: OutOfRangeError; ArgumentError.
+    Shapes: without the axis, or of size 1 there with keepdims. Integers become floats. nan_policy
+    "omit" leaves NaNs out, "propagate" does not. Raises: OutOfRangeError; ArgumentError.
+
+    >>> from plait.scipy import stats
+    >>> stats.sem(jnp.array([1.0, 3.0, 5.0])).round(4)
+    Array(1.1547, dtype=float32)
     """
     _propagates("sem", nan_policy, ("omit",))
     x = value("sem", to_inexact("sem", a))

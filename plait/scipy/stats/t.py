@@ -24,12 +24,28 @@ _pdf = exp_of(_logpdf)
 
 
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density at x."""
+    """The logarithm of the density at x, without underflow. See pdf.
+
+    The normal one for infinite df. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import t
+    >>> t.logpdf(jnp.array([-1.0, 0.0, 1.0]), 2).round(4)
+    Array([-1.6479, -1.0397, -1.6479], dtype=float32)
+    """
     return _logpdf("t.logpdf", x, df, loc, scale)
 
 
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density at x."""
+    """The density at x, which falls like (1 + z²/df)^(-(df + 1)/2) with z = (x - loc) / scale.
+
+    The normal one for infinite df. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import t
+    >>> t.pdf(jnp.array([-1.0, 0.0, 1.0]), 2).round(4)
+    Array([0.1925, 0.3536, 0.1925], dtype=float32)
+    """
     return _pdf("t.pdf", x, df, loc, scale)
 
 

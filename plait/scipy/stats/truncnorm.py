@@ -57,32 +57,81 @@ _pdf, _cdf, _sf = exp_of(_logpdf), exp_of(_logcdf), exp_of(_logsf)
 
 
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of the density at x."""
+    """The logarithm of the density at x, without underflow; -inf where it is 0. See pdf.
+
+    NaN unless a < b. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import truncnorm
+    >>> truncnorm.logpdf(jnp.array([-1.5, 0.0, 1.0]), -1, 2).round(4)
+    Array([   -inf, -0.7188, -1.2188], dtype=float32)
+    """
     return _logpdf("truncnorm.logpdf", x, a, b, loc, scale)
 
 
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The density at x."""
+    """The density at x: that of norm over the chance that a norm variable has z = (x - loc) / scale
+    from a to b; 0 for other z.
+
+    NaN unless a < b. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import truncnorm
+    >>> truncnorm.pdf(jnp.array([-1.5, 0.0, 1.0]), -1, 2).round(4)
+    Array([0.    , 0.4874, 0.2956], dtype=float32)
+    """
     return _pdf("truncnorm.pdf", x, a, b, loc, scale)
 
 
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The chance of a value up to x."""
+    """The chance of a value up to x, exact where it is small.
+
+    NaN unless a < b. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import truncnorm
+    >>> truncnorm.cdf(jnp.array([-1.5, 0.0, 1.0]), -1, 2).round(4)
+    Array([0.   , 0.417, 0.834], dtype=float32)
+    """
     return _cdf("truncnorm.cdf", x, a, b, loc, scale)
 
 
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of cdf."""
+    """The logarithm of cdf, without underflow.
+
+    NaN unless a < b. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import truncnorm
+    >>> truncnorm.logcdf(jnp.array([-1.5, 0.0, 1.0]), -1, 2).round(4)
+    Array([   -inf, -0.8747, -0.1815], dtype=float32)
+    """
     return _logcdf("truncnorm.logcdf", x, a, b, loc, scale)
 
 
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The chance of a value above x."""
+    """The chance of a value above x: 1 - cdf, exact where it is small.
+
+    NaN unless a < b. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import truncnorm
+    >>> truncnorm.sf(jnp.array([-1.5, 0.0, 1.0]), -1, 2).round(4)
+    Array([1.   , 0.583, 0.166], dtype=float32)
+    """
     return _sf("truncnorm.sf", x, a, b, loc, scale)
 
 
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
-    """The logarithm of sf."""
+    """The logarithm of sf, without underflow.
+
+    NaN unless a < b. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import truncnorm
+    >>> truncnorm.logsf(jnp.array([-1.5, 0.0, 1.0]), -1, 2).round(4)
+    Array([ 0.    , -0.5395, -1.7956], dtype=float32)
+    """
     return _logsf("truncnorm.logsf", x, a, b, loc, scale)
 
 

@@ -21,12 +21,28 @@ _pdf = exp_of(_logpdf)
 
 
 def logpdf(x: Any, kappa: Any) -> Any:
-    """The logarithm of the density at x."""
+    """The logarithm of the density at x, without underflow. See pdf.
+
+    NaN unless kappa is positive. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import vonmises
+    >>> vonmises.logpdf(jnp.array([-1.0, 0.0, 1.0]), 2).round(4)
+    Array([-1.5813, -0.6619, -1.5813], dtype=float32)
+    """
     return _logpdf("vonmises.logpdf", x, kappa)
 
 
 def pdf(x: Any, kappa: Any) -> Any:
-    """The density at x."""
+    """The density at x: exp(kappa cos(x)) / (2π i0(kappa)), with period 2π, for large kappa too.
+
+    NaN unless kappa is positive. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import vonmises
+    >>> vonmises.pdf(jnp.array([-1.0, 0.0, 1.0]), 2).round(4)
+    Array([0.2057, 0.5159, 0.2057], dtype=float32)
+    """
     return _pdf("vonmises.pdf", x, kappa)
 
 

@@ -22,12 +22,28 @@ _pdf = exp_of(_logpdf)
 
 
 def logpdf(x: Any, c: Any) -> Any:
-    """The logarithm of the density at x."""
+    """The logarithm of the density at x, without underflow; -inf where it is 0. See pdf.
+
+    NaN unless 0 < c < 1. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import wrapcauchy
+    >>> wrapcauchy.logpdf(jnp.array([-1.0, 0.0, 1.0]), 0.5).round(4)
+    Array([   -inf, -0.7393, -1.7826], dtype=float32)
+    """
     return _logpdf("wrapcauchy.logpdf", x, c)
 
 
 def pdf(x: Any, c: Any) -> Any:
-    """The density at x."""
+    """The density at x: (1 - c²) / (2π (1 + c² - 2 c cos(x))) from 0 to 2π, else 0.
+
+    NaN unless 0 < c < 1. The arguments, real numbers, broadcast; integers become floats.
+    Raises: ShapeError.
+
+    >>> from plait.scipy.stats import wrapcauchy
+    >>> wrapcauchy.pdf(jnp.array([-1.0, 0.0, 1.0]), 0.5).round(4)
+    Array([0.    , 0.4775, 0.1682], dtype=float32)
+    """
     return _pdf("wrapcauchy.pdf", x, c)
 
 
