@@ -7,6 +7,9 @@
     ├── DtypeError (TypeError)                    a dtype the operation does not take
     ├── ArgumentError (ValueError)                any other value a function cannot use
     ├── ArgumentTypeError (TypeError)             an argument that is not an array, a function, ...
+    ├── CallError                                 arguments that do not belong together: an
+    │   │                                         ArgumentError and an ArgumentTypeError
+    │   └── UnsupportedError (NotImplementedError)  what NumPy or SciPy know and is not here
     ├── OutOfRangeError (IndexError, ValueError)  an index, axis or position outside its range
     ├── IntegerOverflowError (OverflowError)      an integer the dtype cannot hold
     ├── AxisNameError (NameError)                 an axis name no enclosing vmap or pmap binds
@@ -127,8 +130,12 @@ class ArgumentTypeError(PlaitError, TypeError):
     """An argument of the wrong kind: not an array, not a function, not hashable."""
 
 
-class UnsupportedError(ArgumentTypeError, NotImplementedError):
-    """A use that NumPy knows and that arrays which never change cannot have."""
+class CallError(ArgumentError, ArgumentTypeError):
+    """Arguments that do not belong together: too few of them, or one without the other."""
+
+
+class UnsupportedError(CallError, NotImplementedError):
+    """A use that NumPy or SciPy know and that does not exist here."""
 
 
 class OutOfRangeError(PlaitError, IndexError, ValueError):

@@ -13,7 +13,8 @@ import ml_dtypes
 import numpy as np
 
 from plait.config import state
-from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError
+from plait.core.source import called
+from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError, describe
 
 
 class extended(np.generic):
@@ -143,7 +144,8 @@ def as_dtype(spec: Any) -> DType:
     except TypeError:
         size = isinstance(spec, int) and not isinstance(spec, bool)
         raise ArgumentTypeError(
-            f"{spec!r} is not a dtype",
+            f"{repr(spec) if isinstance(spec, str) else describe(spec)} is not a dtype",
+            op=called(),
             fix="a shape is one argument: (2, 3)" if size else "name one: jnp.float32, 'int32'",
         ) from None
     return dtype.newbyteorder("=") if not dtype.isnative else dtype
@@ -159,7 +161,8 @@ def canonical(dtype: DType) -> DType:
 def check_supported(dtype: DType, **given: Any) -> None:
     """Raise DtypeError for dtypes that no array can have (strings, objects, dates, ...)."""
     if dtype not in ANY and dtype != float0:
-        raise DtypeError(f"arrays of dtype {dtype} are not supported", **given)
+        summary = f"arrays of dtype {dtype} are not supported"
+        raise DtypeError(summary, **{"op": called(), **given})
 
 
 def default_int() -> DType:
@@ -232,7 +235,8 @@ def check_fits(value: int, dtype: np.dtype, **given: Any) -> None:
     """Raise IntegerOverflowError if an integer dtype cannot hold the Python int."""
     if dtype in INTEGER and not fits(value, dtype):
         fix = "enable_x64 gives 64-bit integers" if dtype in (int32, uint32) else None
-        raise IntegerOverflowError(f"{value} does not fit in {dtype.name}", fix=fix, **given)
+        summary = f"{value} does not fit in {dtype.name}"
+        raise IntegerOverflowError(summary, **{"op": called(), "fix": fix, **given})
 
 
 # --- promotion: a directed graph whose least upper bounds are the results.

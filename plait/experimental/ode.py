@@ -93,12 +93,12 @@ def odeint(
                 op,
                 "return the derivative of each leaf of y0",
             )
-        flat = ravel_pytree(slope)[0]
-        if flat.shape != y.shape:
-            have = ", ".join(str(type_of(y)) for y in flatten(slope)[0])
+        parts = flatten(slope)[0]
+        if [type_of(s).shape for s in parts] != [type_of(y).shape for y in leaves]:
+            have = ", ".join(str(type_of(s)) for s in parts)
             want = ", ".join(str(type_of(y)) for y in leaves)
             raise ShapeError("func must return what has the shape of y0", op=op, y0=want, func=have)
-        return flat.astype(y.dtype)
+        return ravel_pytree(slope)[0].astype(y.dtype)
 
     limits = (rtol, atol, mxstep, hmax)
     ys = _solution(field, limits)(start, t.astype(start.dtype), parameters, others)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import static_int
 from plait.core.types import ArrayType
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy import ufuncs
@@ -272,8 +273,8 @@ def tensordot(
             axes_in(x, n, "tensordot") for x, n in zip(axes, (a.ndim, b.ndim), strict=True)
         )
     else:
-        n = int(axes)
-        if not 0 <= n <= min(a.ndim, b.ndim):
+        n = max(static_int(axes, "tensordot", "axes"), 0)  # as NumPy has it
+        if n > min(a.ndim, b.ndim):
             summary = "axes is a number of axes that a and b both have"
             raise ShapeError(summary, op="tensordot", a=a, b=b, axes=n)
         left, right = tuple(range(a.ndim - n, a.ndim)), tuple(range(n))

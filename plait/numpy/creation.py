@@ -10,6 +10,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.interpreter import Tracer
+from plait.core.source import called, called_with
 from plait.core.types import ArrayType, type_of
 from plait.errors import (
     ArgumentError,
@@ -76,7 +77,7 @@ def array(
     (True, False)
     """
     if order not in (None, "K", "A", "C"):
-        raise ArgumentError("arrays have row-major order only", op="array", order=order)
+        raise ArgumentError("arrays have row-major order only", op=called(), order=order)
     wanted = None if dtype is None else to_dtype(dtype)
     x = _from_object(object, wanted, copy)
     if x.ndim < ndmin:
@@ -128,9 +129,10 @@ def _from_object(object: Any, dtype: Any, copy: bool | None) -> Any:
     if isinstance(object, list | tuple | range):
         return _from_nested(object, dtype)
     if object is None:
-        raise ArgumentError("None is not an array", op="array", fix="use jnp.nan or 0 instead")
+        raise ArgumentError("None is not an array", op=called(), fix="use jnp.nan or 0 instead")
+    op, name = called_with(object) or (called(), "object")
     if isinstance(object, str | bytes):
-        raise ArgumentTypeError("text is not an array of numbers", op="array", object=object)
+        raise ArgumentTypeError("text is not an array of numbers", op=op, **{name: object})
     if hasattr(object, "__array__") or hasattr(object, "__array_interface__"):
         return _from_host(np.asarray(object), dtype)
     try:
@@ -138,7 +140,7 @@ def _from_object(object: Any, dtype: Any, copy: bool | None) -> Any:
     except TypeError:
         raise ArgumentTypeError(
             f"{an(type(object).__name__)} is not an array",
-            op="array",
+            op=op,
             fix="pass a number, an array, or nested lists of them",
         ) from None
 
@@ -152,7 +154,7 @@ def _from_host(x: Any, dtype: Any) -> Any:
     if dtype is None:
         return constant(x)
     if isinstance(dtype, dtypes.KeyDType):
-        raise DtypeError("random keys are not made from numbers", op="array", dtype=dtype.name)
+        raise DtypeError("random keys are not made from numbers", op=called(), dtype=dtype.name)
     return constant(_cast(x, dtype), weak_type=False)
 
 
@@ -162,10 +164,11 @@ def _cast(x: Any, dtype: Any) -> np.ndarray:
         dtypes.check_fits(x, dtype)
     if type(x) is complex and dtype not in dtypes.COMPLEX:
         fix = "dtype=complex, or its .real"
-        raise DtypeError("a complex number is not real", op="array", object=x, dtype=dtype, fix=fix)
+        op = called()
+        raise DtypeError("a complex number is not real", op=op, object=x, dtype=dtype, fix=fix)
     x = np.asarray(x)
     if x.dtype == object:
-        raise ArgumentTypeError("these objects are not numbers", op="array", object=x)
+        raise ArgumentTypeError("these objects are not numbers", op=called(), object=x)
     dtypes.check_supported(dtypes.as_dtype(x.dtype), object=x)
     if x.dtype in dtypes.INTEGER and dtype in dtypes.INTEGER and x.size:
         if x.dtype.itemsize == 8 and dtype.itemsize == 4:
@@ -213,18 +216,18 @@ def _measure(object: Any, leaves: list[Any]) -> tuple[int, ...]:
         return ()
     if isinstance(object, str | bytes) or object is None:
         kind = ArgumentError if object is None else ArgumentTypeError
-        raise kind(f"{object!r} in a list is not a number", op="array")
+        raise kind(f"{object!r} in a list is not a number", op=called())
     if not isinstance(object, Sequence):
         if hasattr(object, "__array__"):
             return _measure(np.asarray(object), leaves)
         raise ArgumentTypeError(
-            f"{an(type(object).__name__)} in a list is not a number", op="array"
+            f"{an(type(object).__name__)} in a list is not a number", op=called()
         )
     shapes = [_measure(item, leaves) for item in object]
     if any(s != shapes[0] for s in shapes[1:]):
         other = next(s for s in shapes if s != shapes[0])
         raise ShapeError(
-            "the parts of the list have different shapes", op="array", first=shapes[0], other=other
+            "the parts of the list have different shapes", op=called(), first=shapes[0], other=other
         )
     return (len(shapes), *(shapes[0] if shapes else ()))
 
@@ -235,7 +238,7 @@ def _from_numbers(object: Any, leaves: list[Any], shape: tuple[int, ...], dtype:
         for x in leaves:
             if isinstance(x, int) and not -(2**63) <= x < 2**64:
                 summary = "an integer in the list does not fit in 64 bits"
-                raise IntegerOverflowError(summary, op="array", integer=x)
+                raise IntegerOverflowError(summary, op=called(), integer=x)
         # ml_dtypes and NumPy types in one list have no common NumPy dtype.
         common: Any = dtypes.promote(*((type_of(x).dtype, False) for x in leaves))[0]
         flat = [np.asarray(x).astype(common).reshape(-1) for x in leaves]
@@ -347,16 +350,20 @@ def fromfunction(
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array from another library's, through the DLPack protocol; of one memory where possible.
 
+    Raises: BackendError for an array on a device that is not plait's own, ArgumentTypeError for
+    what does not know the protocol.
+
     >>> jnp.from_dlpack(np.arange(3, dtype=np.int32))
     Array([0, 1, 2], dtype=int32)
     """
-    from plait.runtime.array import from_host
     from plait.runtime.dlpack import from_object
 
-    if hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == 1:
+    if not is_traced_or_device(x):
         host = from_object(x)
-        return placed(constant(host) if host.ndim else constant(np.array(host)), device)
-    return placed(from_host(np.asarray(x)), device)
+        x = constant(host) if host.ndim else constant(np.array(host))
+    elif copy:
+        x = _copied(x)
+    return placed(x, device)
 
 
 # --- filled with one number

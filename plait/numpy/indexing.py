@@ -14,7 +14,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.types import type_of
-from plait.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError, UnsupportedError
 from plait.numpy.index_parsing import Index, Positions, Range, Static, normalise, parse
 from plait.numpy.promotion import (
     axis_in,
@@ -388,7 +388,7 @@ def take(
     """
     out_is_none("take", out)
     if mode == "raise":
-        raise ArgumentError(
+        raise UnsupportedError(
             "mode 'raise' needs the values of the indices", op="take", fix="mode='fill'"
         )
     a, indices = value("take", a), operand("take", indices, 1)

@@ -8,7 +8,6 @@ once and kept: `x + y` inside a trace costs two attribute reads and the op.
 from __future__ import annotations
 
 import contextlib
-import operator
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -19,13 +18,13 @@ from plait.core import dtypes
 from plait.core.context import context
 from plait.core.dtypes import BOOL, FLOAT, INEXACT, INTEGER
 from plait.core.interpreter import Tracer
+from plait.core.plain import static_int
 from plait.core.primitive import Primitive
-from plait.core.source import warn
+from plait.core.source import called, called_with, warn
 from plait.core.stage import Stager
 from plait.core.types import ArrayType, scalar_type, type_of
 from plait.errors import (
     ArgumentTypeError,
-    PlaitError,
     ShapeError,
     UnsupportedError,
 )
@@ -75,8 +74,10 @@ def operands(op: str, *xs: Any) -> list[Any]:
 
 
 def not_an_array(op: str, x: Any, position: int = 0) -> ArgumentTypeError:
-    """The error for an argument that is not an array, by the argument's name."""
-    name = _parameter_name(op, position)
+    """The error for an argument that is not an array, by the name it has where the user gave it."""
+    function, name = called_with(x) or (op, _parameter_name(op, position))
+    if function != op.rpartition(".")[2]:
+        op = function  # another one than that which met the mistake: which was called
     if isinstance(x, list | tuple):
         kind = f"a {type(x).__name__}"
         fix = f"make it an array first: jnp.asarray({name})"
@@ -447,22 +448,11 @@ def shape_of(shape: Any, op: str) -> tuple[int, ...]:
     return check_shape(tuple(static_int(n, op, "shape") for n in shape), op)
 
 
-def static_int(n: Any, op: str, name: str) -> int:
-    """n as a Python int. Raises an error that names the argument if it is traced or no integer."""
-    try:
-        return operator.index(n)
-    except PlaitError as error:
-        error.given.setdefault("needed_as", f"{name} of {op}")
-        raise
-    except TypeError:
-        raise ArgumentTypeError(f"{name} must be made of ints", op=op, **{name: n}) from None
-
-
 def out_is_none(op: str, out: Any) -> None:
     """Raise for an `out=` argument: arrays never change in place."""
     if out is not None:
         raise UnsupportedError(
             "arrays do not change in place, so `out` must be None",
-            op=op,
+            op=called(op),
             fix="use the returned array",
         )

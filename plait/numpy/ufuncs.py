@@ -17,7 +17,7 @@ from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, UINT
 from plait.core.interpreter import Tracer
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError, IntegerOverflowError
+from plait.errors import ArgumentError, CallError, DtypeError, IntegerOverflowError
 from plait.numpy.at_once import at_once
 from plait.numpy.promotion import (
     INEXACT_KIND,
@@ -699,7 +699,7 @@ def where(
 
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
-        raise ArgumentError("takes both x and y, or neither", op="where")
+        raise CallError("takes both x and y, or neither", op="where")
     if size is not None or fill_value is not None:
         raise ArgumentError("size and fill_value go with the condition alone", op="where")
     return _select(condition, x, y)

@@ -16,6 +16,7 @@ from plait.core import dtypes
 from plait.core.context import running_map
 from plait.core.primitive import Linear, register, zeros_hook
 from plait.core.sample import real
+from plait.core.source import called
 from plait.core.types import ArrayType, type_of
 from plait.errors import (
     ArgumentTypeError,
@@ -33,14 +34,14 @@ def normalise_axis(axis: Any, ndim: int, op: str | None = None) -> int:
         index = operator.index(axis)
     except TypeError:
         fix = "arrays to be joined are one argument: [a, b]" if hasattr(axis, "shape") else None
-        raise ArgumentTypeError("an axis is an int", op=op, axis=axis, fix=fix) from None
+        raise ArgumentTypeError("an axis is an int", op=called(op), axis=axis, fix=fix) from None
     if not -ndim <= index < ndim:
         fix = f"an axis from {-ndim} to {ndim - 1}" if ndim else "the array has no axis"
         if (name := running_map()) is not None:
             fix += f"; under {name} a function sees one row, without the mapped axis"
         raise OutOfRangeError(
             f"axis {index} is out of range for an array of {several(ndim, 'dimension')}",
-            op=op,
+            op=called(op),
             fix=fix,
         )
     return index + ndim if index < 0 else index
@@ -58,7 +59,7 @@ def normalise_axes(axes: Any, ndim: int, op: str | None = None) -> tuple[int, ..
         fix = (
             "name it once" if min(axes) >= 0 else "name it once: negative axes count from the last"
         )
-        raise ShapeError(f"axis {twice} is named twice", op=op, axes=tuple(axes), fix=fix)
+        raise ShapeError(f"axis {twice} is named twice", op=called(op), axes=tuple(axes), fix=fix)
     return found
 
 
@@ -71,9 +72,11 @@ def check_shape(shape: Any, op: str | None = None) -> tuple[int, ...]:
     except PlaitError:
         raise  # a traced size says so itself
     except TypeError:
-        raise ArgumentTypeError("a shape is a sequence of ints", op=op, shape=shape) from None
+        raise ArgumentTypeError(
+            "a shape is a sequence of ints", op=called(op), shape=shape
+        ) from None
     if any(n < 0 for n in sizes):
-        raise ShapeError("the sizes of a shape are at least 0", op=op, shape=sizes)
+        raise ShapeError("the sizes of a shape are at least 0", op=called(op), shape=sizes)
     return sizes
 
 

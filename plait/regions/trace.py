@@ -15,7 +15,7 @@ from plait.core.source import function_name, function_source
 from plait.core.stage import stage, stage_cached
 from plait.core.tree import PyTreeDef, flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
-from plait.errors import ArgumentTypeError, DtypeError, ShapeError, an
+from plait.errors import ArgumentTypeError, CallError, DtypeError, ShapeError, an
 from plait.interpreters.closed import stage_closed
 from plait.interpreters.simplify import drop_dead
 from plait.ops.arithmetic import convert_p
@@ -196,7 +196,7 @@ def paths(shape: PyTreeDef) -> list[str]:
 
 def structure_error(
     summary: str, first: tuple[str, PyTreeDef], second: tuple[str, PyTreeDef], op: str, fix: str
-) -> ArgumentTypeError:
+) -> CallError:
     """The error for two structures that should be equal; names the first leaf only one has."""
     (a, a_tree), (b, b_tree) = first, second
     a_paths, b_paths = paths(a_tree), paths(b_tree)
@@ -206,7 +206,7 @@ def structure_error(
         if only:
             place = f": only {owner} has a leaf at {only[0] or 'the top'}"
             break
-    return ArgumentTypeError(
+    return CallError(
         summary + place,
         op=op,
         fix=fix,

@@ -12,7 +12,8 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, DtypeError, ShapeError, several
+from plait.core.plain import is_one_of, known_number, static_int
+from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError, several
 from plait.lax import linalg as lax_linalg
 from plait.numpy import equations, factors
 from plait.numpy.factors import matrices
@@ -190,7 +191,7 @@ def solve_triangular(
     Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError, ArgumentError.
     """
     op = "solve_triangular"
-    if trans not in _TRANS:
+    if not is_one_of(trans, _TRANS):
         fix = '0, 1, 2, "N", "T" or "C"'
         raise ArgumentError("there is no such trans", op=op, trans=trans, fix=fix)
     how = _TRANS[trans]
@@ -318,6 +319,8 @@ def qr_multiply(
     a, c = promote_dtypes(op, (a, c))
     a = matrices(op, a)
     c = value(op, c, 1).astype(a.dtype)
+    if not c.ndim:
+        raise ShapeError("c is a matrix or a vector", op=op, a=a, c=c)
     vector = c.ndim == 1
     if vector:
         c = c[:, None] if mode == "left" else c[None, :]
@@ -332,7 +335,8 @@ def qr_multiply(
         raise ShapeError(summary, op=op, a=a, c=c, mode=mode)
     batch = jnp.broadcast_shapes(a.shape[:-2], c.shape[:-2])
     a, c = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, c))
-    y, *rest = _qr_multiply(a, c, left=mode == "left", pivoting=pivoting, conjugate=conjugate)
+    choices = {"pivoting": bool(pivoting), "conjugate": bool(conjugate)}
+    y, *rest = _qr_multiply(a, c, left=mode == "left", **choices)
     return (y[..., 0] if vector and mode == "left" else y[..., 0, :] if vector else y), *rest
 
 
@@ -429,7 +433,7 @@ def eigh_tridiagonal(
 
     select: "a", all; "i", those with numbers from select_range[0] to select_range[1]. tol and key
     change nothing. Shapes: d [n], e [n - 1], real. Cost: that of eigh.
-    Raises: ShapeError, DtypeError, ArgumentError for select="v".
+    Raises: ShapeError, DtypeError, UnsupportedError for select="v".
     """
     op = "eigh_tridiagonal"
     d, e = promote_dtypes(op, (d, e))
@@ -440,6 +444,10 @@ def eigh_tridiagonal(
         raise DtypeError("the diagonals are real", op=op, d=d, e=e)
     if select not in ("a", "i"):
         fix = '"a", or "i" with select_range'
+        if select == "v":
+            summary = "how many eigenvalues lie in a range is not known before they are"
+            fix = 'all of them with "a", then w[(w > low) & (w <= high)]'
+            raise UnsupportedError(summary, op=op, select=select, fix=fix)
         raise ArgumentError("there is no such select", op=op, select=select, fix=fix)
     w, v = _eigh(jnp.diag(d) + jnp.diag(e, -1), lower=True)
     if select == "i":
@@ -465,7 +473,7 @@ def svd(
     lapack_driver: "gesdd" or "gesvd". See numpy.linalg.svd. Raises: ShapeError, ArgumentError.
     """
     drivers = {"gesdd": SvdAlgorithm.DEFAULT, "gesvd": SvdAlgorithm.QR}
-    if lapack_driver not in drivers:
+    if not is_one_of(lapack_driver, drivers):
         summary = 'lapack_driver is "gesdd" or "gesvd"'
         raise ArgumentError(summary, op="svd", lapack_driver=lapack_driver)
     choices = {"full_matrices": bool(full_matrices), "compute_uv": bool(compute_uv)}
@@ -544,6 +552,10 @@ def polar(
         a = adjoint(a)
     m, n = a.shape[-2:]
     iterates = method == "qdwh" and a.ndim == 2 and m >= n > 0
+    if eps is not None:
+        eps = float(known_number(eps, op, "eps"))
+    if max_iterations is not None:
+        max_iterations = static_int(max_iterations, op, "max_iterations")
     u, p = _polar(a, how=("qdwh", eps, max_iterations) if iterates else ("svd", None, None))
     return (adjoint(u), p) if side == "left" else (u, p)
 

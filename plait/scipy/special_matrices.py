@@ -9,6 +9,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.plain import is_one_of
 from plait.errors import ArgumentError, ShapeError, several
 from plait.numpy.promotion import promote_dtypes, static_int, to_dtype, to_inexact, value
 
@@ -261,7 +262,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     """
     n = _size("dft", n)
     factors = {None: 1.0, "sqrtn": math.sqrt(n), "n": float(n)}
-    if scale not in factors:
+    if not is_one_of(scale, factors):
         raise ArgumentError("scale is None, 'sqrtn' or 'n'", op="dft", scale=scale)
     k = np.arange(n)
     x = np.exp(-2j * np.pi * (k[:, None] * k[None, :] % max(n, 1)) / max(n, 1)) / factors[scale]

@@ -14,6 +14,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.plain import is_one_of
 from plait.core.source import warn
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.promotion import (
@@ -226,7 +227,7 @@ def _spectra(
     """
     if scaling not in ("density", "spectrum"):
         raise ArgumentError("scaling is 'density' or 'spectrum'", op=op, scaling=scaling)
-    if boundary is not None and boundary not in _BOUNDARIES:
+    if boundary is not None and not is_one_of(boundary, _BOUNDARIES):
         fix = "'even', 'odd', 'constant', 'zeros' or None"
         raise ArgumentError("there is no such boundary", op=op, boundary=boundary, fix=fix)
     x = value(op, to_inexact(op, value(op, x)))

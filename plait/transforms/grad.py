@@ -21,6 +21,7 @@ from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import (
     ArgumentError,
     ArgumentTypeError,
+    CallError,
     DtypeError,
     MissingRuleError,
     ScalarError,
@@ -35,6 +36,7 @@ from plait.interpreters.simplify import drop_dead
 from plait.interpreters.transpose import backward
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
+from plait.regions.trace import structure_error
 from plait.runtime.array import Array, as_array, own_array
 from plait.runtime.placement import signature
 from plait.transforms.arguments import (
@@ -181,7 +183,7 @@ class _OfArguments(CompilesWhole):
     def _resolve(self, count: int) -> list[int]:
         for k in self.argnums:
             if not -count <= k < count:
-                raise ArgumentError(
+                raise CallError(
                     f"argnums names argument {k}, but the call has "
                     f"{several(count, 'positional argument')}",
                     op=self.op,
@@ -424,11 +426,12 @@ class _Pullback(_LinearFunction):
             )
         leaves, structure = tree.flatten(ct[0])
         if structure != self.out_tree:
-            raise ArgumentError(
+            raise structure_error(
                 "the cotangent has another structure than the result",
-                op=f"vjp of {self.name}",
-                result=str(self.out_tree),
-                cotangent=str(structure),
+                ("result", self.out_tree),
+                ("cotangent", structure),
+                f"vjp of {self.name}",
+                "give one cotangent for each leaf of the result, in the same containers",
             )
         cts = _check_tangents(
             self.out_types,

@@ -1,0 +1,47 @@
+"""Arguments that are no arrays: ints, numbers, words, sequences; checked, and named in messages."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from plait.core.source import called
+from plait.errors import ArgumentTypeError, PlaitError
+
+
+def static_int(n: Any, op: str, name: str) -> int:
+    """n as a Python int. Raises an error that names the argument if it is traced or no integer."""
+    try:
+        return operator.index(n)
+    except PlaitError as error:
+        error.given.setdefault("needed_as", f"{name} of {called(op)}")
+        raise
+    except TypeError:
+        raise ArgumentTypeError(
+            f"{name} must be made of ints", op=called(op), **{name: n}
+        ) from None
+
+
+def known_number(x: Any, op: str, name: str) -> Any:
+    """A real number of Python or NumPy as it is. Raises ArgumentTypeError for anything else."""
+    if isinstance(x, int | float | np.integer | np.floating | np.bool_):
+        return x
+    raise ArgumentTypeError(f"{name} must be a number that is known", op=called(op), **{name: x})
+
+
+def listed(x: Any, op: str, name: str) -> list[Any]:
+    """The parts of a sequence. Raises ArgumentTypeError, naming the argument, for what has none."""
+    if isinstance(x, Iterable) and not isinstance(x, str | bytes):
+        return list(x)
+    raise ArgumentTypeError(f"{name} must be a sequence", op=called(op), **{name: x})
+
+
+def is_one_of(x: Any, options: Iterable[Any]) -> bool:
+    """Whether x is one of the options, which are words or numbers; x may be anything."""
+    return isinstance(x, str | int | None) and x in options
+
+
+__all__ = ["is_one_of", "known_number", "listed", "static_int"]
