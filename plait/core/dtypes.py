@@ -13,6 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from plait.config import state
+from plait.core.plain import by_numpy
 from plait.core.source import called
 from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError, describe
 
@@ -124,7 +125,7 @@ _COMPLEX_OF = {float32: complex64, float64: complex128}
 _weak_default_32 = {bool: bool_, int: int32, float: float32, complex: complex64}
 
 
-def as_dtype(spec: Any) -> DType:
+def as_dtype(spec: Any, op: str | None = None) -> DType:
     """The dtype that a name, a Python or NumPy type, a dtype or an object with `.dtype` means.
 
     Raises: ArgumentTypeError if it means none that plait has. No 64-bit narrowing happens here.
@@ -136,7 +137,7 @@ def as_dtype(spec: Any) -> DType:
     if isinstance(spec, str) and spec in _BY_NAME:
         return _BY_NAME[spec]
     if not isinstance(spec, type) and isinstance(dtype := getattr(spec, "dtype", None), DType):
-        return as_dtype(dtype)
+        return as_dtype(dtype, op)
     try:
         if spec is None:
             raise TypeError
@@ -145,7 +146,7 @@ def as_dtype(spec: Any) -> DType:
         size = isinstance(spec, int) and not isinstance(spec, bool)
         raise ArgumentTypeError(
             f"{repr(spec) if isinstance(spec, str) else describe(spec)} is not a dtype",
-            op=called(),
+            op=called(op),
             fix="a shape is one argument: (2, 3)" if size else "name one: jnp.float32, 'int32'",
         ) from None
     return dtype.newbyteorder("=") if not dtype.isnative else dtype
@@ -212,7 +213,7 @@ def finfo(dtype: Any) -> Any:
     >>> plait.dtypes.finfo(jnp.bfloat16).bits, float(plait.dtypes.finfo(jnp.bfloat16).max)
     (16, 3.3895313892515355e+38)
     """
-    return ml_dtypes.finfo(real_of(as_dtype(dtype)))
+    return by_numpy(ml_dtypes.finfo, real_of(as_dtype(dtype, "finfo")))
 
 
 @functools.cache
@@ -222,7 +223,7 @@ def iinfo(dtype: Any) -> Any:
     >>> plait.dtypes.iinfo(jnp.int4).max
     7
     """
-    return ml_dtypes.iinfo(as_dtype(dtype))
+    return by_numpy(ml_dtypes.iinfo, as_dtype(dtype, "iinfo"))
 
 
 def fits(value: int, dtype: np.dtype) -> bool:
@@ -345,7 +346,7 @@ def promote_types(a: Any, b: Any) -> DType:
     >>> plait.dtypes.promote_types(jnp.int32, jnp.float16)
     dtype('float16')
     """
-    pairs = tuple((as_dtype(t), is_weak_type(t)) for t in (a, b))
+    pairs = tuple((as_dtype(t, "promote_types"), is_weak_type(t)) for t in (a, b))
     return promote(*pairs)[0]
 
 
@@ -371,5 +372,5 @@ def issubdtype(a: Any, b: Any) -> bool:
     """
     abstract_a = isinstance(a, type) and a in _ABSTRACT
     if isinstance(b, type) and b in _ABSTRACT:
-        return issubclass(a, b) if abstract_a else as_dtype(a) in _ABSTRACT[b]
-    return False if abstract_a else as_dtype(a) == as_dtype(b)
+        return issubclass(a, b) if abstract_a else as_dtype(a, "issubdtype") in _ABSTRACT[b]
+    return False if abstract_a else as_dtype(a, "issubdtype") == as_dtype(b, "issubdtype")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 import numpy as np
 
 from plait.core.source import called
-from plait.errors import ArgumentTypeError, PlaitError
+from plait.errors import ArgumentError, ArgumentTypeError, PlaitError
+
+_Result = TypeVar("_Result")
 
 
 def static_int(n: Any, op: str, name: str) -> int:
@@ -39,9 +41,19 @@ def listed(x: Any, op: str, name: str) -> list[Any]:
     raise ArgumentTypeError(f"{name} must be a sequence", op=called(op), **{name: x})
 
 
+def by_numpy(function: Callable[..., _Result], *args: Any, **kwargs: Any) -> _Result:
+    """What a function of another library answers, of NumPy for one; its refusal as an error."""
+    try:
+        return function(*args, **kwargs)
+    except (TypeError, ValueError, KeyError) as error:
+        kind = ArgumentTypeError if isinstance(error, TypeError) else ArgumentError
+        summary = str(error.args[0] if error.args else error).strip().partition("\n")[0][:120]
+        raise kind(summary.rstrip("."), op=called(function.__name__)) from None
+
+
 def is_one_of(x: Any, options: Iterable[Any]) -> bool:
     """Whether x is one of the options, which are words or numbers; x may be anything."""
     return isinstance(x, str | int | None) and x in options
 
 
-__all__ = ["is_one_of", "known_number", "listed", "static_int"]
+__all__ = ["by_numpy", "is_one_of", "known_number", "listed", "static_int"]

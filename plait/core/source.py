@@ -12,7 +12,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Iterator
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, TracebackType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -105,47 +105,53 @@ def user_source() -> Source | None:
 
 # Where functions for users stand; what transformations are made of does not count.
 _FOR_USERS = tuple(
-    os.path.join(_PACKAGE, *name.split("/"))
+    os.path.join(_PACKAGE, name)
     for name in (
         *("numpy", "ops", "nn", "random", "scipy", "lax", "image.py", "experimental"),
-        *("example_libraries", "core/dtypes.py"),
+        "example_libraries",
     )
 )
+_OPS = os.path.join(_PACKAGE, "ops")
 
 
-def _called() -> FrameType | None:
-    # The outermost frame, inside of the user's line, of a function for users; decorators left out.
-    found, frame = None, sys._getframe(3)
+def _called() -> tuple[str, dict[str, Any]]:
+    # (name, arguments) of the outermost function for users inside of the user's line.
+    name, arguments, frame = "", {}, sys._getframe(2)
     while frame is not None and is_internal(frame.f_code.co_filename):
-        code = frame.f_code
-        if code.co_filename.startswith(_FOR_USERS) and "<" not in code.co_qualname:
-            found = frame
+        code, have = frame.f_code, frame.f_locals
+        path, file = code.co_qualname, code.co_filename
+        if not file.startswith(_FOR_USERS):
+            pass
+        elif "<" not in path:
+            if "." not in path or not file.startswith(_OPS):  # an op's answers are no functions
+                given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+                name, arguments = path, {k: have[k] for k in given if k in have}
+        elif code.co_name == "call" and "function" in have:  # what a decorator made of a function
+            inner = have["function"].__name__
+            name, arguments = inner, arguments if name == inner else have.get("kwargs", {})
         frame = frame.f_back
-    return found
+    return name, arguments
 
 
 def called(op: str | None = None) -> str | None:
     """The name of the function of plait's that the user's line calls, for messages of what many
     functions do with their arguments; op where that says the same, or is all there is.
     """
-    frame = _called()
-    name = frame.f_code.co_name if frame else ""
-    if op is not None and (name.startswith("_") or op.rpartition(".")[2] == name):
+    name, _ = _called()
+    if op is not None and (name.startswith("_") or "." in name or op.rpartition(".")[2] == name):
         return op
-    return op if name.startswith("__") else name.strip("_") or op
+    return op if "__" in name else name.strip("_") or op
 
 
 def called_with(value: Any) -> tuple[str, str] | None:
     """(function, parameter) of the function of plait's that the user's line calls, if one of its
     parameters is that very object.
     """
-    frame = _called()
-    if frame is None or frame.f_code.co_name.startswith("_"):
+    name, arguments = _called()
+    if name.startswith("_") or "." in name:
         return None
-    code, have = frame.f_code, frame.f_locals
-    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    found = [name for name in names if have.get(name, code) is value]
-    return (code.co_name, found[0]) if len(found) == 1 else None
+    found = [k for k, given in arguments.items() if given is value]
+    return (name, found[0]) if len(found) == 1 else None
 
 
 def warn(text: str, category: type[Warning] = UserWarning) -> None:

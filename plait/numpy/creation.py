@@ -10,6 +10,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.interpreter import Tracer
+from plait.core.plain import by_numpy, known_number
 from plait.core.source import called, called_with
 from plait.core.types import ArrayType, type_of
 from plait.errors import (
@@ -46,6 +47,7 @@ from plait.ops.axes import broadcast_in_dim_p, expand_dims, normalise_axis, resh
 from plait.ops.axes import broadcast_to as _broadcast_to
 from plait.ops.iota import iota_p
 from plait.ops.slices import concatenate_p
+from plait.regions.trace import check_function
 
 _LEAVES = (bool, int, float, complex, np.generic, np.ndarray)
 
@@ -80,7 +82,7 @@ def array(
         raise ArgumentError("arrays have row-major order only", op=called(), order=order)
     wanted = None if dtype is None else to_dtype(dtype)
     x = _from_object(object, wanted, copy)
-    if x.ndim < ndmin:
+    if x.ndim < static_int(ndmin, "array", "ndmin"):
         x = reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
     return placed(x, device if out_sharding is None else out_sharding)
 
@@ -132,7 +134,8 @@ def _from_object(object: Any, dtype: Any, copy: bool | None) -> Any:
         raise ArgumentError("None is not an array", op=called(), fix="use jnp.nan or 0 instead")
     op, name = called_with(object) or (called(), "object")
     if isinstance(object, str | bytes):
-        raise ArgumentTypeError("text is not an array of numbers", op=op, **{name: object})
+        given: dict[str, Any] = {name: object}
+        raise ArgumentTypeError("text is not an array of numbers", op=op, **given)
     if hasattr(object, "__array__") or hasattr(object, "__array_interface__"):
         return _from_host(np.asarray(object), dtype)
     try:
@@ -296,7 +299,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     >>> jnp.frombuffer(b"\x01\x02", dtype=jnp.uint8)
     Array([1, 2], dtype=uint8)
     """
-    return array(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
+    return array(by_numpy(np.frombuffer, buffer, dtypes.as_dtype(dtype), count, offset))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
@@ -309,7 +312,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
         fix = "frombuffer reads bytes"
         raise ArgumentError("needs a separator", op="fromstring", sep=repr(sep), fix=fix)
     wide = dtypes.as_dtype(dtype)
-    return array(np.fromstring(string, wide, count, sep=sep))
+    return array(by_numpy(np.fromstring, string, wide, count, sep=sep))
 
 
 def fromiter(*args: Any, **kwargs: Any) -> Any:
@@ -318,7 +321,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
     >>> jnp.fromiter((n * n for n in range(4)), dtype=int)
     Array([0, 1, 4, 9], dtype=int32)
     """
-    return array(np.fromiter(*args, **kwargs))
+    return array(by_numpy(np.fromiter, *args, **kwargs))
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Any:
@@ -331,7 +334,7 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
     ...     jnp.fromfile(path, dtype=jnp.uint8)
     Array([5, 6], dtype=uint8)
     """
-    return array(np.fromfile(*args, **kwargs))
+    return array(by_numpy(np.fromfile, *args, **kwargs))
 
 
 def fromfunction(
@@ -343,6 +346,7 @@ def fromfunction(
     Array([[ 0,  1,  2],
            [10, 11, 12]], dtype=int32)
     """
+    check_function(function, "fromfunction", "function")
     shape = shape_of(shape, "fromfunction")
     return function(*(positions(shape, k, to_dtype(dtype)) for k in range(len(shape))), **kwargs)
 
@@ -511,7 +515,7 @@ def _static_number(x: Any, op: str, name: str) -> Any:
         )
     if host.ndim:
         raise ShapeError(f"{name} must be a scalar", op=op, **given)
-    return host.item()
+    return known_number(host.item(), op, name)
 
 
 @takes_out_sharding
@@ -630,6 +634,7 @@ def logspace(
     >>> jnp.logspace(0, 3, 4), jnp.logspace(0, 3, 4, base=2)
     (Array([   1.,   10.,  100., 1000.], dtype=float32), Array([1., 2., 4., 8.], dtype=float32))
     """
+    operand("logspace", base)
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     y = power(base, exponents)
     return y if dtype is None else _astype(y, to_dtype(dtype))
@@ -638,7 +643,7 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """`num` numbers with equal ratios from start to stop, which have one sign.
+    """`num` numbers with equal ratios from start to stop, which have one sign: NaN if not, or 0.
 
     >>> jnp.geomspace(1, 8, 4).round(3)
     Array([1., 2., 4., 8.], dtype=float32)
@@ -656,9 +661,12 @@ def geomspace(
         y = multiply(expand_dims(start, (axis,)), ratios)
     else:
         y = exp(linspace(log(abs(start)), log(abs(stop)), num, endpoint, axis=axis))
-        y = multiply(y, expand_dims(sign(start), (axis,)))
+        # No ratios lead to zero, nor from one sign to the other.
+        there = equal(multiply(sign(start), sign(stop)), 1)
+        y = multiply(y, expand_dims(_where(there, sign(start), np.nan), (axis,)))
         place = positions(y.shape, axis, dtypes.int32)
         ends = [(0, start)] + ([(num - 1, stop)] if endpoint and num > 1 else [])
         for position, end in ends:
-            y = _where(equal(place, position), expand_dims(end, (axis,)), y)
+            end = expand_dims(_where(there, end, np.nan), (axis,))
+            y = _where(equal(place, position), end, y)
     return _astype(y, chosen)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from plait.core.plain import by_numpy
 from plait.numpy.creation import asarray
 
 
@@ -68,7 +69,7 @@ def array_repr(
     >>> jnp.array_repr(jnp.array([1.25, 2.0]))
     'array([1.25, 2.  ], dtype=float32)'
     """
-    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+    return by_numpy(np.array_repr, np.asarray(arr), max_line_width, precision, suppress_small)
 
 
 def array_str(
@@ -82,4 +83,4 @@ def array_str(
     >>> jnp.array_str(jnp.array([1.25, 2.0]))
     '[1.25 2.  ]'
     """
-    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
+    return by_numpy(np.array_str, np.asarray(a), max_line_width, precision, suppress_small)

@@ -28,6 +28,7 @@ from plait.numpy.promotion import (
 from plait.numpy.reduction import sum
 from plait.ops import axes as ops
 from plait.ops.slices import slice_in_dim
+from plait.regions.trace import check_function
 
 _NAMES = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*,?)?\s*\)"
 _SIGNATURE = re.compile(
@@ -180,6 +181,7 @@ def apply_along_axis(
     """
     from plait.transforms.vmap import vmap
 
+    check_function(func1d, "apply_along_axis", "func1d")
     arr = value("apply_along_axis", arr)
     axis = axis_in(axis, arr.ndim, "apply_along_axis")
 
@@ -202,6 +204,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
             [8.],
             [8.]]], dtype=float32)
     """
+    check_function(func, "apply_over_axes", "func")
     a = value("apply_over_axes", a)
     for given in axes if isinstance(axes, Iterable) else (axes,):
         axis = axis_in(given, a.ndim, "apply_over_axes")

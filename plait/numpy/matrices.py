@@ -18,6 +18,7 @@ from plait.numpy.promotion import astype, constant, known, operand, static_int, 
 from plait.numpy.ufuncs import add, equal, greater_equal, less, power, subtract, where
 from plait.ops.axes import expand_dims, reshape
 from plait.ops.slices import pad
+from plait.regions.trace import check_function
 
 
 def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
@@ -167,6 +168,7 @@ def mask_indices(
     >>> jnp.mask_indices(3, jnp.triu, 1)
     (Array([0, 0, 1], dtype=int32), Array([1, 2, 2], dtype=int32))
     """
+    check_function(mask_func, "mask_indices", "mask_func")
     mask = known(mask_func(ones((n, n)), k))
     if mask is None:
         raise ConcretizationTypeError(

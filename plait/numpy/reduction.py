@@ -25,6 +25,7 @@ from plait.numpy.promotion import (
     axis_in,
     broadcast_shapes,
     inexact,
+    operand,
     out_is_none,
     promote_dtypes,
     to_dtype,
@@ -453,11 +454,11 @@ def std(
 
 def _ddof(op: str, ddof: Any, correction: Any) -> Any:
     if correction is None:
-        return ddof
+        return ddof if isinstance(ddof, int | float) else operand(op, ddof, 4)
     if not isinstance(ddof, int) or ddof != 0:
         summary = "ddof and correction are one thing: give one of them"
         raise ArgumentError(summary, op=op, ddof=ddof, correction=correction)
-    return correction
+    return correction if isinstance(correction, int | float) else operand(op, correction)
 
 
 def _variance(

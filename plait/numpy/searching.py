@@ -10,6 +10,8 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, INEXACT
+from plait.core.plain import listed
+from plait.core.source import called
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError, several
 from plait.numpy import ufuncs
@@ -345,6 +347,8 @@ def packed_positions(mask: Any, size: int) -> tuple[Any, Any]:
     from plait.numpy.cumulative import cumsum
 
     n = mask.shape[0]
+    if size < 0:
+        raise ArgumentError("size is at least 0", op=called(), size=size)
     if not n or not size:
         return constant(np.zeros(size, np.int32)), total(mask, dtype=dtypes.int32)
     counted = cumsum(mask, dtype=dtypes.int32)
@@ -459,7 +463,9 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     a = value("choose", a)
     if a.dtype in dtypes.INTEGER and a.dtype.itemsize < 4:
         a = astype(a, dtypes.int32)  # there may be more choices than fewer bits can count
-    choices = list(rows(choices)) if is_traced_or_device(choices) else list(choices)
+    if is_traced_or_device(choices):
+        choices = rows(choices)
+    choices = listed(choices, "choose", "choices")
     n = len(choices)
     if mode == "raise":
         host = known(a)

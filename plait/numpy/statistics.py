@@ -9,7 +9,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import COMPLEX, INEXACT
-from plait.core.plain import is_one_of
+from plait.core.plain import is_one_of, known_number
 from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError, describe, several
 from plait.numpy import contraction, reduction, ufuncs
 from plait.numpy.at_once import at_once
@@ -335,7 +335,7 @@ def cov(
         x = astype(x, to_dtype(dtype))
     elif x.dtype not in INEXACT:
         x = astype(x, inexact(x.dtype))
-    ddof = (0 if bias else 1) if ddof is None else ddof
+    ddof = (0 if bias else 1) if ddof is None else known_number(ddof, "cov", "ddof")
     real = dtypes.real_of(x.dtype)
     n = x.shape[1]
     if n == 0:

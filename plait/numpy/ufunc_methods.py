@@ -88,6 +88,7 @@ def _reduce(function: Function) -> Function:
         """The function applied between all elements along axes (the first one by default)."""
         out_is_none(name, out)
         if function in _SUMS:
+            array = value(name, array)
             return _SUMS[function](array, axis, dtype, None, keepdims, initial, where)
         x = value(name, array)
         if dtype is not None:
