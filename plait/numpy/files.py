@@ -20,7 +20,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     >>> jnp.load(file)
     Array([0, 1, 2], dtype=int32)
     """
-    np.save(file, np.asarray(asarray(arr)), allow_pickle=allow_pickle)
+    by_numpy(np.save, file, np.asarray(asarray(arr)), allow_pickle=allow_pickle)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
@@ -34,7 +34,7 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
     ['arr_0', 'name']
     """
     named: dict[str, Any] = {k: np.asarray(asarray(a)) for k, a in kwds.items()}
-    np.savez(file, *(np.asarray(asarray(a)) for a in args), **named)
+    by_numpy(np.savez, file, *(np.asarray(asarray(a)) for a in args), **named)
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -47,7 +47,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     >>> jnp.load(file)
     Array([1.5, 2.5], dtype=float32)
     """
-    found = np.load(file, *args, **kwargs)
+    found = by_numpy(np.load, file, *args, **kwargs)
     if not isinstance(found, np.ndarray):
         return found
     if found.dtype.kind == "V" and found.dtype.itemsize == 2 and found.dtype.names is None:

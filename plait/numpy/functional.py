@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from plait.core.dtypes import INEXACT
+from plait.core.plain import listed
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, several
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, describe, several
 from plait.numpy import ufuncs
 from plait.numpy.at_once import at_once
 from plait.numpy.manipulation import concatenate, expand_dims
@@ -37,9 +38,11 @@ _SIGNATURE = re.compile(
 
 
 def _parse_signature(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    if not _SIGNATURE.match(signature):
+    if not isinstance(signature, str) or not _SIGNATURE.match(signature):
         raise ArgumentError(
-            f"{signature!r} is not a signature", op="vectorize", fix="for example '(n,m),(m)->(n)'"
+            f"{describe(signature)!r} is not a signature",
+            op="vectorize",
+            fix="for example '(n,m),(m)->(n)'",
         )
 
     def names(text: str) -> list[tuple[str, ...]]:
@@ -64,7 +67,7 @@ def vectorize(
     >>> area(jnp.ones((2, 3)))
     Array([9., 9.], dtype=float32)
     """
-    if not all(isinstance(e, int | str) for e in excluded):
+    if not all(isinstance(e, int | str) for e in listed(excluded, "vectorize", "excluded")):
         summary = "excluded holds positions and names"
         raise ArgumentTypeError(summary, op="vectorize", excluded=excluded)
     cores = None if signature is None else _parse_signature(signature)
@@ -73,7 +76,9 @@ def vectorize(
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         mapped_names = [k for k in kwargs if k not in excluded]
         positions = [i for i in range(len(args)) if i not in excluded]
-        if any(isinstance(e, int) and e >= len(args) for e in excluded):
+        if any(
+            isinstance(e, int) and e >= len(args) for e in listed(excluded, "vectorize", "excluded")
+        ):
             raise ArgumentError(
                 f"a position in excluded is none of the {several(len(args), 'argument')}",
                 op="vectorize",

@@ -10,7 +10,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, INEXACT
-from plait.core.plain import listed
+from plait.core.plain import is_one_of, listed
 from plait.core.source import called
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError, several
@@ -186,7 +186,7 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ArgumentError("side is 'left' or 'right'", op="searchsorted", side=side)
-    if method not in _SEARCHES:
+    if not is_one_of(method, _SEARCHES):
         fix = f"one of {_SEARCHES}"
         raise ArgumentError("there is no such method", op="searchsorted", method=method, fix=fix)
     a, v = promote_dtypes("searchsorted", (a, v))
@@ -194,6 +194,8 @@ def searchsorted(
         raise ShapeError("needs a vector to search in", op="searchsorted", a=a)
     if sorter is not None:
         a = take(a, sorter)
+        if a.ndim != 1:
+            raise ShapeError("sorter is a vector", op="searchsorted", sorter=sorter)
     n = a.shape[0]
     index = dtypes.int32 if n < 2**31 else dtypes.int64
     if not n:
@@ -439,7 +441,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     >>> jnp.select([x < 2, x < 4], [-x, 10 * x], default=99)
     Array([ 0, -1, 20, 30, 99, 99], dtype=int32)
     """
-    if len(condlist) != len(choicelist) or not len(condlist):
+    condlist = listed(condlist, "select", "condlist")
+    choicelist = listed(choicelist, "select", "choicelist")
+    if len(condlist) != len(choicelist) or not condlist:
         raise ArgumentError(
             "needs as many choices as conditions, at least one",
             op="select",

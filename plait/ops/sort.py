@@ -15,6 +15,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INT, KEY, REAL, UINT
+from plait.core.plain import static_int
 from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.types import ArrayType, type_of
@@ -490,7 +491,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """
     ndim = type_of(operand).ndim
     axis = normalise_axis(axis, ndim, "top_k")
-    values, order = top_k_p.bind(move_axis(operand, axis, ndim - 1), k=int(k))
+    values, order = top_k_p.bind(move_axis(operand, axis, ndim - 1), k=static_int(k, "top_k", "k"))
     return [move_axis(values, ndim - 1, axis), move_axis(order, ndim - 1, axis)]
 
 
