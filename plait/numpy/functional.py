@@ -39,11 +39,8 @@ _SIGNATURE = re.compile(
 
 def _parse_signature(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
     if not isinstance(signature, str) or not _SIGNATURE.match(signature):
-        raise ArgumentError(
-            f"{describe(signature)!r} is not a signature",
-            op="vectorize",
-            fix="for example '(n,m),(m)->(n)'",
-        )
+        summary = f"{describe(signature)!r} is not a signature"
+        raise ArgumentError(summary, op="vectorize", fix="for example '(n,m),(m)->(n)'")
 
     def names(text: str) -> list[tuple[str, ...]]:
         return [tuple(re.findall(r"\w+", group)) for group in re.findall(_NAMES, text)]
@@ -76,9 +73,7 @@ def vectorize(
     def vectorized(*args: Any, **kwargs: Any) -> Any:
         mapped_names = [k for k in kwargs if k not in excluded]
         positions = [i for i in range(len(args)) if i not in excluded]
-        if any(
-            isinstance(e, int) and e >= len(args) for e in listed(excluded, "vectorize", "excluded")
-        ):
+        if any(isinstance(e, int) and e >= len(args) for e in excluded):
             raise ArgumentError(
                 f"a position in excluded is none of the {several(len(args), 'argument')}",
                 op="vectorize",

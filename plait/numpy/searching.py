@@ -505,7 +505,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     conditions = [
         value("piecewise", c if not isinstance(c, list) else np.asarray(c, bool)) for c in condlist
     ]
-    functions = list(funclist)
+    functions = listed(funclist, "piecewise", "funclist")
     if len(functions) == len(conditions):
         functions.append(0)
     elif len(functions) != len(conditions) + 1:
