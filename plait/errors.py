@@ -49,14 +49,18 @@ from typing import Any
 
 
 def describe(value: Any) -> str:
-    """Short text for a value in a message: arrays as dtype[shape], the rest by repr."""
+    """Short text for a value in a message: arrays as dtype[shape], trees without the name of
+    their class, the rest by repr.
+    """
     type_ = getattr(value, "type", value)
     shape, dtype = getattr(type_, "shape", None), getattr(type_, "dtype", None)
     if isinstance(shape, tuple) and dtype is not None:
         return f"{getattr(dtype, 'name', dtype)}[{','.join(map(str, shape))}]"
     if isinstance(value, str):
         return value
-    text = repr(value)
+    text = repr(value).replace("PyTreeDef(*)", "*")
+    if text.startswith("PyTreeDef(") and text.endswith(")"):
+        text = text[len("PyTreeDef(") : -1]
     return text if len(text) <= 120 else text[:117] + "..."
 
 

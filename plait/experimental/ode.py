@@ -15,7 +15,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.core.tree import flatten
+from plait.core.tree import flatten, structure_error
 from plait.core.types import type_of
 from plait.errors import DtypeError, ShapeError
 from plait.flatten_util import ravel_pytree
@@ -23,7 +23,7 @@ from plait.numpy.promotion import to_inexact, value
 from plait.regions.custom import closure_convert, custom_vjp
 from plait.regions.loops import scan, while_loop
 from plait.regions.region import merge, partition
-from plait.regions.trace import check_function, structure_error
+from plait.regions.trace import check_function
 from plait.transforms.grad import vjp
 
 # The stages' weights, the times of the stages, and the weights of the error estimate.

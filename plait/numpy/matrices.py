@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
-from plait.core.plain import by_numpy
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError
 from plait.numpy.at_once import at_once
@@ -118,7 +117,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     >>> jnp.tril_indices(2)
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    return _index_pair(by_numpy(np.tril_indices, n, k, m))
+    return _index_pair(np.tril_indices(*_sizes(n, k, m)))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
@@ -127,7 +126,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     >>> jnp.arange(9).reshape(3, 3)[jnp.triu_indices(3, k=1)]
     Array([1, 2, 5], dtype=int32)
     """
-    return _index_pair(by_numpy(np.triu_indices, n, k, m))
+    return _index_pair(np.triu_indices(*_sizes(n, k, m)))
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
@@ -153,6 +152,12 @@ def _matrix_shape(op: str, arr: Any, k: int) -> tuple[int, int, int]:
     if len(shape) != 2:
         raise ShapeError("needs a matrix", op=op, arr=arr)
     return shape[0], k, shape[1]
+
+
+def _sizes(n: Any, k: Any, m: Any) -> tuple[int, int, int | None]:
+    op = "tril_indices"
+    columns = None if m is None else static_int(m, op, "m")
+    return static_int(n, op, "n"), static_int(k, op, "k"), columns
 
 
 def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -443,7 +443,7 @@ def shape_of(shape: Any, op: str) -> tuple[int, ...]:
         if shape.ndim == 0:
             return (static_int(shape, op, "shape"),)
         shape = [shape[k] for k in range(shape.shape[0])]
-    if not isinstance(shape, Iterable):
+    if not isinstance(shape, Iterable) or isinstance(shape, str):
         return check_shape((static_int(shape, op, "shape"),), op)
     return check_shape(tuple(static_int(n, op, "shape") for n in shape), op)
 
@@ -451,8 +451,17 @@ def shape_of(shape: Any, op: str) -> tuple[int, ...]:
 def out_is_none(op: str, out: Any) -> None:
     """Raise for an `out=` argument: arrays never change in place."""
     if out is not None:
-        raise UnsupportedError(
-            "arrays do not change in place, so `out` must be None",
-            op=called(op),
-            fix="use the returned array",
-        )
+        refuse_output(op)
+
+
+def refuse_output(op: str, where: Any = None) -> NoReturn:
+    """Raise for `out=`, and for the `where=` that says which of its elements are written."""
+    if where is not None:
+        summary = "`where` says which elements of `out` are written, and there is no `out`"
+        fix = "choose with jnp.where(condition, result, other)"
+        raise UnsupportedError(summary, op=called(op), mask=where, fix=fix)
+    raise UnsupportedError(
+        "arrays do not change in place, so `out` must be None",
+        op=called(op),
+        fix="use the returned array",
+    )

@@ -581,7 +581,7 @@ def check_computation(
             raise DtypeError(
                 "the computation returns, for each operand, a scalar of its dtype",
                 operand=x,
-                returned=result,
+                returns=result,
             )
 
 

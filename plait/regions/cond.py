@@ -12,7 +12,7 @@ from plait.core import dtypes
 from plait.core.context import running
 from plait.core.primitive import LinearOperand, register, zeros_of
 from plait.core.program import Atom, Program, program_has_effects, reference, run_program
-from plait.core.tree import flatten, leaf_names
+from plait.core.tree import flatten, leaf_names, structure_error
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, an, several
 from plait.hlo.module import lower_program
@@ -41,7 +41,6 @@ from plait.regions.trace import (
     rewire,
     same_type,
     share_captures,
-    structure_error,
     trace,
     type_error,
 )

@@ -15,7 +15,7 @@ import numpy as np
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.plain import is_one_of
-from plait.core.source import warn
+from plait.core.source import called, warn
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.promotion import (
     astype,
@@ -139,7 +139,7 @@ def detrend(
     axis = axis_in(axis, x.ndim, op)
     n = x.shape[axis]
     if type not in ("linear", "l", "constant", "c"):
-        raise ArgumentError("type is 'linear' or 'constant'", op=op, type=type)
+        raise ArgumentError("type is 'linear' or 'constant'", op=called(op), type=type)
     if type[0] == "c":
         return jnp.subtract(x, jnp.mean(x, axis, keepdims=True))
     inner = [static_int(k, op, "bp") for k in np.atleast_1d(np.asarray(bp)).tolist()]

@@ -8,12 +8,10 @@ arguments.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from typing import Any
 
 from plait.core.context import context
-from plait.core.source import called, called_with
-from plait.errors import ArgumentTypeError, an
 from plait.runtime.array import Array, as_array
 from plait.runtime.eager import eager
 from plait.transforms.calls import JitFunction
@@ -34,26 +32,13 @@ class PerChoice:
     def __call__(self, *xs: Any, **choices: Any) -> Any:
         """The function's result."""
         which = tuple(choices.items())
-        try:
-            program = self.programs.get(which)
-        except TypeError:
-            raise self.refusal(choices) from None
+        program = self.programs.get(which)
         if program is None:
             program = self.compiled(which, choices)
         if context.interpreter is eager:
             # A number would not take the fast path into a compiled program; an Array does.
             xs = tuple([x if type(x) is Array else as_array(x) for x in xs])
         return program(*xs)
-
-    def refusal(self, choices: dict[str, Any]) -> ArgumentTypeError:
-        """The error for a choice that is not hashable, by the name it has for the user."""
-        for name, choice in choices.items():
-            if not isinstance(choice, Hashable):
-                op, name = called_with(choice) or (called(), name)
-                kind = an(type(choice).__name__)
-                return ArgumentTypeError(f"{name} cannot be {kind}", op=op, **{name: choice})
-        op = called()
-        return ArgumentTypeError("a choice is not hashable", op=op, choices=tuple(choices))
 
     def compiled(self, which: tuple, choices: dict[str, Any]) -> JitFunction:
         """The program for some choices."""

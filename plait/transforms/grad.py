@@ -17,6 +17,7 @@ from plait.core.primitive import LinearOperand, zeros_of
 from plait.core.program import run_program
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
+from plait.core.tree import structure_error
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import (
     ArgumentError,
@@ -36,7 +37,6 @@ from plait.interpreters.simplify import drop_dead
 from plait.interpreters.transpose import backward
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
-from plait.regions.trace import structure_error
 from plait.runtime.array import Array, as_array, own_array
 from plait.runtime.placement import signature
 from plait.transforms.arguments import (
@@ -367,11 +367,11 @@ def jvp(
     leaves, structure = tree.flatten(tuple(primals))
     t_leaves, t_structure = tree.flatten(tuple(tangents))
     if structure != t_structure:
-        raise ArgumentTypeError(
+        raise structure_error(
             "primals and tangents have different structures",
-            op="jvp",
-            primals=str(structure),
-            tangents=str(t_structure),
+            ("primals", structure),
+            ("tangents", t_structure),
+            "jvp",
         )
     check_arrays(leaves, lambda: _names(fun, primals), "jvp")
     checked = _check_tangents(leaves, t_leaves, "jvp", lambda k: _names(fun, primals)[k])
@@ -493,11 +493,11 @@ class _Pushforward(_LinearFunction):
         leaves, structure = tree.flatten(tangents)
         op = f"linearize of {self.name}"
         if structure != self.in_tree:
-            raise ArgumentTypeError(
+            raise structure_error(
                 "the tangents have another structure than the arguments",
-                op=op,
-                arguments=str(self.in_tree),
-                tangents=str(structure),
+                ("arguments", self.in_tree),
+                ("tangents", structure),
+                op,
             )
         checked = _check_tangents(
             self.in_types, leaves, op, lambda k: tree.leaf_names(tangents, "arguments")[k]

@@ -124,7 +124,8 @@ def _solved(op, way, A, b, x0, tol, atol, maxiter, M) -> Any:
     x0 = tree.map(jnp.zeros_like, b) if x0 is None else tree.map(jnp.asarray, x0)
     if tree.structure(x0) != tree.structure(b):
         summary = "x0 and b are trees of different structures"
-        raise ArgumentTypeError(summary, op=op, x0=tree.structure(x0), b=tree.structure(b))
+        pair = ("x0", tree.structure(x0)), ("b", tree.structure(b))
+        raise tree.structure_error(summary, *pair, op)
     for x, y in zip(tree.leaves(x0), tree.leaves(b), strict=True):
         if x.shape != y.shape:
             raise ShapeError("x0 and b have different shapes", op=op, x0=x, b=y)
