@@ -548,7 +548,7 @@ def test_messages():
         (lambda: random.key(0, impl="threefry2x32", dtype="fry"), ValueError),
         (lambda: random.wrap_key_data(np.zeros(2)), TypeError),
         (lambda: random.wrap_key_data(KEY), TypeError),
-        (lambda: random.fold_in(KEY, 1.5), TypeError),
+        (lambda: random.fold_in(KEY, 1j), TypeError),
         (lambda: random.fold_in(KEY, -1), OverflowError),
         (lambda: random.fold_in(KEY, np.arange(2)), ValueError),
         (lambda: random.bits(KEY, (2,), int), ValueError),

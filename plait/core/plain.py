@@ -27,6 +27,17 @@ def static_int(n: Any, op: str, name: str) -> int:
         ) from None
 
 
+def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
+    """A sequence of static ints as a tuple. Raises ArgumentTypeError, naming the argument."""
+    try:
+        return tuple(map(operator.index, values))
+    except TypeError as error:
+        if isinstance(error, PlaitError):
+            raise  # a traced number says so itself
+        summary = f"{name} is a sequence of ints"
+        raise ArgumentTypeError(summary, op=called(op), **{name: values}) from None
+
+
 def known_number(x: Any, op: str, name: str) -> Any:
     """A real number of Python or NumPy as it is. Raises ArgumentTypeError for anything else."""
     if isinstance(x, int | float | np.integer | np.floating | np.bool_):
@@ -56,4 +67,4 @@ def is_one_of(x: Any, options: Iterable[Any]) -> bool:
     return isinstance(x, str | int | None) and x in options
 
 
-__all__ = ["by_numpy", "is_one_of", "known_number", "listed", "static_int"]
+__all__ = ["by_numpy", "ints", "is_one_of", "known_number", "listed", "static_int"]

@@ -14,6 +14,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.context import running_map
+from plait.core.plain import ints
 from plait.core.primitive import Linear, register, zeros_hook
 from plait.core.sample import real
 from plait.core.source import called
@@ -133,7 +134,8 @@ def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequenc
     Array([[1, 1, 1],
            [2, 2, 2]], dtype=int32)
     """
-    shape, dims = tuple(shape), tuple(broadcast_dimensions)
+    op = "broadcast_in_dim"
+    shape, dims = ints(shape, op, "shape"), ints(broadcast_dimensions, op, "broadcast_dimensions")
     if shape == type_of(x).shape and dims in ((), tuple(range(len(shape)))):
         return x
     return broadcast_in_dim_p.bind(x, shape=shape, dims=dims)
@@ -244,7 +246,7 @@ permute_p = register(Permute())
 def permute(x: Any, permutation: Sequence[int]) -> Any:
     """Reorder the axes of x; negative axes count from the last. Raises ShapeError."""
     ndim = type_of(x).ndim
-    axes = tuple(a + ndim if a < 0 else a for a in map(operator.index, permutation))
+    axes = tuple(a + ndim if a < 0 else a for a in ints(permutation, "transpose", "permutation"))
     return x if axes == tuple(range(ndim)) else permute_p.bind(x, axes=axes)
 
 
@@ -305,8 +307,9 @@ def expand_dims(x: Any, dimensions: Sequence[int]) -> Any:
     >>> lax.expand_dims(jnp.zeros((2, 3)), (0, 2)).shape
     (1, 2, 1, 3)
     """
+    dimensions = ints(dimensions, "expand_dims", "dimensions")
     ndim = type_of(x).ndim + len(dimensions)
-    new = set(normalise_axes(tuple(dimensions), ndim, "expand_dims"))
+    new = set(normalise_axes(dimensions, ndim, "expand_dims"))
     sizes = iter(type_of(x).shape)
     return reshape(x, [1 if k in new else next(sizes) for k in range(ndim)])
 
@@ -348,7 +351,8 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     Array([[3, 2, 1],
            [6, 5, 4]], dtype=int32)
     """
-    axes = normalise_axes(tuple(dimensions), type_of(operand).ndim, "rev")
+    axes = ints(dimensions, "rev", "dimensions")
+    axes = normalise_axes(axes, type_of(operand).ndim, "rev")
     return rev_p.bind(operand, axes=axes) if axes else operand
 
 

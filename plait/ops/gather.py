@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plait.core import dtypes
-from plait.core.plain import is_one_of
+from plait.core.plain import ints, is_one_of
 from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.sample import complex_, integers, real
 from plait.core.source import called
@@ -22,7 +22,7 @@ from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeErro
 from plait.hlo.types import array_i64
 from plait.ops.axes import broadcast_in_dim, expand_dims
 from plait.ops.dynamic_slice import common_starts
-from plait.ops.slices import concatenate_p, ints
+from plait.ops.slices import concatenate_p
 
 
 class GatherScatterMode(enum.Enum):
@@ -497,7 +497,7 @@ def _fill(value: Any, dtype: Any) -> Any:
         return None
     try:
         number = np.asarray(value).astype(dtypes.storage(dtype)).item()
-    except ValueError:
+    except (ValueError, TypeError):
         raise ArgumentError("fill_value is a scalar", op="gather", fill_value=value) from None
     if number != number and dtype in dtypes.INEXACT:  # NaN: unequal to itself, no key for a cache
         return None

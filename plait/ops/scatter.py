@@ -18,7 +18,7 @@ from plait.core.program import run_program
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.stage import stage, stage_cached
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError, MissingRuleError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, MissingRuleError, ShapeError
 from plait.ops import compare
 from plait.ops.arithmetic import add, convert_element_type, div, mul, neg
 from plait.ops.axes import broadcast_in_dim, full, reshape
@@ -592,6 +592,8 @@ def scatter_apply(
     >>> lax.scatter_apply(x, where, lambda v: v * 10, dims, update_shape=(2,))
     Array([ 0., 10.,  2., 30.], dtype=float32)
     """
+    if not callable(func):
+        raise ArgumentTypeError("func must be a function", op="scatter_apply", func=func)
     type_ = type_of(operand)
     scalar = ArrayType((), type_.dtype)
 

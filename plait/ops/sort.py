@@ -374,9 +374,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     if not xs:
         raise ArgumentError("needs at least one array", op="sort")
     axis = normalise_axis(dimension, type_of(xs[0]).ndim, "sort")
-    ys = sort_p.bind(
-        *xs, axis=axis, num_keys=int(num_keys), stable=bool(is_stable), with_index=False
-    )
+    num_keys = static_int(num_keys, "sort", "num_keys")
+    ys = sort_p.bind(*xs, axis=axis, num_keys=num_keys, stable=bool(is_stable), with_index=False)
     return ys if several else ys[0]
 
 

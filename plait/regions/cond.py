@@ -10,6 +10,7 @@ import numpy as np
 from plait.config import state
 from plait.core import dtypes
 from plait.core.context import running
+from plait.core.plain import listed
 from plait.core.primitive import LinearOperand, register, zeros_of
 from plait.core.program import Atom, Program, program_has_effects, reference, run_program
 from plait.core.tree import flatten, leaf_names, structure_error
@@ -328,7 +329,7 @@ def switch(
     op = "switch"
     if operand is not _ABSENT:
         operands = (*operands, operand)
-    branches = tuple(branches)
+    branches = tuple(listed(branches, op, "branches"))
     if not branches:
         raise ArgumentError("needs at least one branch", op=op)
     for k, f in enumerate(branches):

@@ -9,7 +9,7 @@ import numpy as np
 
 import plait as jax
 import plait.numpy as jnp
-from plait import lax, nn, random
+from plait import image, lax, nn, random
 from plait.dlpack import from_dlpack
 from plait.scipy import fft, linalg, ndimage, optimize, signal, stats
 from plait.scipy.sparse import linalg as sparse
@@ -42,6 +42,8 @@ def attention(**kwargs: Any) -> Any:
 
 # Nonsense on purpose: no case here passes a type checker.
 jnp_: Any = jnp
+lax_: Any = lax
+image_: Any = image
 CASES: dict[str, Callable[[], Any]] = {
     # the function's own name
     "dtype: of zeros": lambda: jnp.zeros(3, "float31"),
@@ -117,6 +119,31 @@ CASES: dict[str, Callable[[], Any]] = {
     "attention: a window": lambda: attention(local_window_size=1.5),
     "attention: a window of three": lambda: attention(local_window_size=(1, 2, 3)),
     "attention: a scale": lambda: attention(scale="half"),
+    # lax, image
+    "broadcast_in_dim: no shape": lambda: lax_.broadcast_in_dim(V, 4, (0,)),
+    "broadcast_to_rank: text": lambda: lax_.broadcast_to_rank(V, "2"),
+    "collapse: text": lambda: lax_.collapse(X, "0"),
+    "lax.concatenate: no arrays": lambda: lax_.concatenate(None, 0),
+    "conv_general_permutations: a number": lambda: lax_.conv_general_permutations(2),
+    "conv_shape_tuple: strides": lambda: lax_.conv_shape_tuple((1, 1, 4), (1, 1, 2), 1, "SAME"),
+    "dynamic_slice: negative indices": lambda: lax_.dynamic_slice(
+        V, (0,), (2,), allow_negative_indices=None
+    ),
+    "index_in_dim: text": lambda: lax_.index_in_dim(V, "0"),
+    "slice_in_dim: text": lambda: lax_.slice_in_dim(V, "0", 2),
+    "lax.pad: a number": lambda: lax_.pad(V, 0.0, 1),
+    "integer_pow: text": lambda: lax_.integer_pow(V, "2"),
+    "lax.reduce: no function": lambda: lax_.reduce(V, 0.0, "add", (0,)),
+    "scatter_apply: no function": lambda: lax_.scatter_apply(
+        V, K[:, None], "exp", lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(4,)
+    ),
+    "ragged_dot_general: a word": lambda: lax_.ragged_dot_general(X, X, K, "rows"),
+    "lax.sort: num_keys": lambda: lax_.sort((V, V), num_keys="all"),
+    "switch: a number of branches": lambda: lax_.switch(0, 2, V),
+    "resize: a list of methods": lambda: image_.resize(X, (2, 2), ["linear"]),
+    "scale_and_translate: a number for axes": lambda: image_.scale_and_translate(
+        X, (2, 2), 0, V, V, "linear"
+    ),
     # what NumPy and SciPy know, and is not here
     "quantile: weights of another method": lambda: jnp.quantile(V, 0.5, weights=V),
     "take: a mode that needs values": lambda: jnp.take(V, K, mode="raise"),
