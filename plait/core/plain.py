@@ -6,12 +6,14 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
-import numpy as np
-
 from plait.core.source import called
 from plait.errors import ArgumentError, ArgumentTypeError, PlaitError
 
 _Result = TypeVar("_Result")
+
+
+def _shown(x: Any) -> Any:
+    return repr(x) if isinstance(x, str) else x  # '2' is not 2
 
 
 def static_int(n: Any, op: str, name: str) -> int:
@@ -22,9 +24,8 @@ def static_int(n: Any, op: str, name: str) -> int:
         error.given.setdefault("needed_as", f"{name} of {called(op)}")
         raise
     except TypeError:
-        raise ArgumentTypeError(
-            f"{name} must be made of ints", op=called(op), **{name: n}
-        ) from None
+        summary = f"{name} takes ints"
+        raise ArgumentTypeError(summary, op=called(op), **{name: _shown(n)}) from None
 
 
 def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
@@ -39,10 +40,11 @@ def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
 
 
 def known_number(x: Any, op: str, name: str) -> Any:
-    """A real number of Python or NumPy as it is. Raises ArgumentTypeError for anything else."""
-    if isinstance(x, int | float | np.integer | np.floating | np.bool_):
+    """A real number, or an array without axes, as it is. Raises ArgumentTypeError for the rest."""
+    if isinstance(x, int | float) or (hasattr(x, "dtype") and getattr(x, "ndim", 1) == 0):
         return x
-    raise ArgumentTypeError(f"{name} must be a number that is known", op=called(op), **{name: x})
+    summary = f"{name} must be a number that is known"
+    raise ArgumentTypeError(summary, op=called(op), **{name: _shown(x)})
 
 
 def listed(x: Any, op: str, name: str) -> list[Any]:

@@ -380,7 +380,7 @@ def eigh(
     op = "eigh"
     if eigvals is not None:
         fix = "leave it out, and slice the results"
-        raise ArgumentError("computes all eigenvalues", op=op, eigvals=eigvals, fix=fix)
+        raise UnsupportedError("computes all eigenvalues", op=op, eigvals=eigvals, fix=fix)
     if type not in (1, 2, 3):
         raise ArgumentError("type is 1, 2 or 3", op=op, type=type)
     if b is None:

@@ -10,7 +10,7 @@ import numpy as np
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.plain import known_number
-from plait.errors import ArgumentError, ShapeError
+from plait.errors import ArgumentError, ShapeError, UnsupportedError
 from plait.numpy.equations import solve_general
 from plait.numpy.factors import matrices
 from plait.numpy.promotion import promote_dtypes, static_int, value
@@ -160,7 +160,7 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
     another blocksize than 1.
     """
     if static_int(blocksize, "sqrtm", "blocksize") > 1:
-        raise ArgumentError(
+        raise UnsupportedError(
             "there are no blocks", op="sqrtm", blocksize=blocksize, fix="blocksize=1"
         )
     return _sqrtm(_one_matrix("sqrtm", A))

@@ -52,7 +52,10 @@ def map_coordinates(
         given = ", ".join(str(c.type) for c in places)
         raise DtypeError("coordinates are real numbers", op=op, coordinates=given)
     places = broadcast_together(op, *places) if places else []
-    outside = astype(value(op, cval), x.dtype)
+    outside = value(op, cval)
+    if outside.dtype in dtypes.COMPLEX and x.dtype not in dtypes.COMPLEX:
+        raise DtypeError("cval is a real number where input is", op=op, input=x, cval=outside)
+    outside = astype(outside, x.dtype)
     total: Any = 0
     for corner in itertools.product(*(_neighbours(c, order) for c in places)):
         indices, weights = zip(*corner, strict=True) if corner else ((), ())

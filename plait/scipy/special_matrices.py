@@ -54,9 +54,10 @@ def hankel(c: Any, r: Any = None) -> Any:
     Shapes: c [..., m], r [..., n] -> [..., m, n].
     """
     op = "hankel"
-    c = jnp.atleast_1d(value(op, c))
-    r = jnp.zeros_like(c) if r is None else jnp.atleast_1d(value(op, r))
-    c, r = promote_dtypes(op, (c, r))
+    c = value(op, c)
+    c, r = promote_dtypes(op, (c, jnp.zeros_like(c) if r is None else value(op, r, 1)))
+    if not c.ndim or not r.ndim:
+        raise ShapeError("c and r hold vectors", op=op, c=c, r=r)
     m, n = c.shape[-1], r.shape[-1]
     batch = jnp.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     c, r = jnp.broadcast_to(c, (*batch, m)), jnp.broadcast_to(r, (*batch, n))

@@ -16,12 +16,14 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.plain import is_one_of
 from plait.core.source import called, warn
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.core.types import type_of
+from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from plait.numpy.promotion import (
     astype,
     axis_in,
     broadcast_shapes,
     is_traced_or_device,
+    operand,
     promote_dtypes,
     static_int,
     to_inexact,
@@ -134,7 +136,7 @@ def detrend(
     """
     op = "signal.detrend"
     if overwrite_data is not None:
-        raise ArgumentTypeError("arrays do not change in place", op=op, fix="overwrite_data=None")
+        raise UnsupportedError("arrays do not change in place", op=op, fix="overwrite_data=None")
     x = value(op, to_inexact(op, value(op, data)))
     axis = axis_in(axis, x.ndim, op)
     n = x.shape[axis]
@@ -163,6 +165,11 @@ def _without_line(x: Any) -> Any:
 
 
 # --- spectra
+
+
+def _check_rate(op: str, fs: Any) -> None:
+    if type_of(operand(op, fs)).dtype in dtypes.COMPLEX:
+        raise DtypeError("fs is a real number", op=op, fs=fs)
 
 
 def _trend(op: str, kind: Any) -> Callable[[Any], Any]:
@@ -225,6 +232,7 @@ def _spectra(
     """(frequencies, times, spectra [..., frequencies, ..., segments]); power makes products of the
     spectra of x and y (or of x with itself if y is None) of spectra.
     """
+    _check_rate(op, fs)
     if scaling not in ("density", "spectrum"):
         raise ArgumentError("scaling is 'density' or 'spectrum'", op=op, scaling=scaling)
     if boundary is not None and not is_one_of(boundary, _BOUNDARIES):
@@ -447,6 +455,7 @@ def istft(
     Array([0., 1., 2., 3., 4., 5., 6., 7.], dtype=float32)
     """
     op = "signal.istft"
+    _check_rate(op, fs)
     z = value(op, Zxx)
     if z.ndim < 2:
         raise ShapeError("needs an axis of frequencies and one of times", op=op, Zxx=z)

@@ -138,12 +138,21 @@ CASES: dict[str, Callable[[], Any]] = {
         V, K[:, None], "exp", lax.ScatterDimensionNumbers((), (0,), (0,)), update_shape=(4,)
     ),
     "ragged_dot_general: a word": lambda: lax_.ragged_dot_general(X, X, K, "rows"),
+    "ragged_dot_general: a pair": lambda: lax_.ragged_dot_general(X, X, K, (0, 1)),
     "lax.sort: num_keys": lambda: lax_.sort((V, V), num_keys="all"),
     "switch: a number of branches": lambda: lax_.switch(0, 2, V),
     "resize: a list of methods": lambda: image_.resize(X, (2, 2), ["linear"]),
     "scale_and_translate: a number for axes": lambda: image_.scale_and_translate(
         X, (2, 2), 0, V, V, "linear"
     ),
+    "sum: a mask of integers": lambda: jnp.sum(V, where=K),
+    "mean: a mask of integers": lambda: jnp.mean(V, where=K),
+    "cg: no A": lambda: sparse.cg(None, V),
+    "gmres: restart": lambda: sparse.gmres(E, V[:3], restart=-1),
+    "hankel: a number": lambda: linalg.hankel(1.0),
+    "welch: a complex rate": lambda: signal.welch(V, 1j, nperseg=4),
+    "map_coordinates: cval": lambda: ndimage.map_coordinates(V, [V], 1, cval=1j),
+    "lstsq: an array for rcond": lambda: jnp_.linalg.lstsq(X, V, rcond=V),
     # what NumPy and SciPy know, and is not here
     "quantile: weights of another method": lambda: jnp.quantile(V, 0.5, weights=V),
     "take: a mode that needs values": lambda: jnp.take(V, K, mode="raise"),
