@@ -51,7 +51,8 @@ def listed(x: Any, op: str, name: str) -> list[Any]:
     """The parts of a sequence. Raises ArgumentTypeError, naming the argument, for what has none."""
     if isinstance(x, Iterable) and not isinstance(x, str | bytes):
         return list(x)
-    raise ArgumentTypeError(f"{name} must be a sequence", op=called(op), **{name: x})
+    given: dict[str, Any] = {name: x}
+    raise ArgumentTypeError(f"{name} must be a sequence", op=called(op), **given)
 
 
 def by_numpy(function: Callable[..., _Result], *args: Any, **kwargs: Any) -> _Result:

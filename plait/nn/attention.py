@@ -158,7 +158,8 @@ def dot_product_attention(
         pair = (window, window) if isinstance(window, int) else window
         window = tuple(static_int(n, op, name) for n in listed(pair, op, name))
         if len(window) != 2:
-            raise ArgumentError(f"{name} is an int or a pair of them", op=op, **{name: window})
+            summary = f"{name} is an int or a pair of them"
+            raise ArgumentError(summary, op=op, local_window_size=window)
     if scale is not None:
         scale = float(known_number(scale, op, "scale"))
     size = shape[-1]

@@ -465,3 +465,13 @@ def refuse_output(op: str, where: Any = None) -> NoReturn:
         op=called(op),
         fix="use the returned array",
     )
+
+
+def not_in_place(op: str, inplace: bool) -> None:
+    """Raise for `inplace=True`."""
+    if inplace:
+        raise UnsupportedError(
+            "arrays do not change in place",
+            op=op,
+            fix=f"{op}(..., inplace=False) gives a new array",
+        )

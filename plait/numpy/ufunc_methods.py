@@ -12,7 +12,15 @@ from plait.errors import ArgumentError, DtypeError
 from plait.numpy import cumulative, elementary, reduction, ufuncs
 from plait.numpy.creation import array, full
 from plait.numpy.manipulation import concatenate, expand_dims, moveaxis, ravel
-from plait.numpy.promotion import astype, axes_in, axis_in, out_is_none, to_dtype, value
+from plait.numpy.promotion import (
+    astype,
+    axes_in,
+    axis_in,
+    not_in_place,
+    out_is_none,
+    to_dtype,
+    value,
+)
 from plait.numpy.updating import At
 from plait.ops import cumulative as ops
 from plait.ops.axes import reshape
@@ -198,10 +206,7 @@ def _outer(function: Function) -> Function:
 def _at(name: str) -> Function:
     def at(a: Any, indices: Any, b: Any = None, /, *, inplace: bool = True) -> Any:
         """`a` with the function applied at indices; needs inplace=False."""
-        if inplace:
-            raise ArgumentError(
-                "arrays do not change in place", op=f"{name}.at", fix="inplace=False"
-            )
+        not_in_place(f"{name}.at", inplace)
         return getattr(At(value(name, a))[indices], name)(b)
 
     return at
