@@ -55,6 +55,15 @@ def listed(x: Any, op: str, name: str) -> list[Any]:
     raise ArgumentTypeError(f"{name} must be a sequence", op=called(op), **given)
 
 
+def pair(x: Any, op: str, name: str) -> list[Any]:
+    """Both parts of a pair. Raises ArgumentTypeError, naming the argument, for anything else."""
+    found = listed(x, op, name)
+    if len(found) != 2:
+        given: dict[str, Any] = {name: x}
+        raise ArgumentTypeError(f"{name} must be a pair", op=called(op), **given)
+    return found
+
+
 def by_numpy(function: Callable[..., _Result], *args: Any, **kwargs: Any) -> _Result:
     """What a function of another library answers, of NumPy for one; its refusal as an error."""
     try:
@@ -70,4 +79,4 @@ def is_one_of(x: Any, options: Iterable[Any]) -> bool:
     return isinstance(x, str | int | None) and x in options
 
 
-__all__ = ["by_numpy", "ints", "is_one_of", "known_number", "listed", "static_int"]
+__all__ = ["by_numpy", "ints", "is_one_of", "known_number", "listed", "pair", "static_int"]

@@ -308,7 +308,7 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     >>> jnp.fromstring("1, 2, 3", dtype=int, sep=",")
     Array([1, 2, 3], dtype=int32)
     """
-    if not sep:
+    if not isinstance(sep, str) or not sep:
         fix = "frombuffer reads bytes"
         raise ArgumentError("needs a separator", op="fromstring", sep=repr(sep), fix=fix)
     wide = dtypes.as_dtype(dtype)

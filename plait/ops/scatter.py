@@ -561,14 +561,20 @@ scatter_max = _public(
 )
 
 
-def scatter_sub(operand: Any, scatter_indices: Any, updates: Any, *args: Any, **kwargs: Any) -> Any:
+def scatter_sub(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    **kwargs: Any,
+) -> Any:
     """Operand with updates subtracted at indices; arguments as for scatter_add.
 
     >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
     >>> lax.scatter_sub(jnp.zeros(4), jnp.array([[1], [1]]), jnp.array([5.0, 7.0]), dims)
     Array([  0., -12.,   0.,   0.], dtype=float32)
     """
-    return scatter_add(operand, scatter_indices, neg(updates), *args, **kwargs)
+    return scatter_add(operand, scatter_indices, neg(updates), dimension_numbers, **kwargs)
 
 
 def scatter_apply(

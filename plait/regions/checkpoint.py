@@ -16,7 +16,7 @@ from plait.core.program import Atom, Equation, Program, Var, reference, run_prog
 from plait.core.sample import integers, real
 from plait.core.tree import flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError
+from plait.errors import ArgumentError, ArgumentTypeError, an
 from plait.hlo.module import call_program
 from plait.interpreters.batch import batch_program
 from plait.interpreters.closed import stage_closed
@@ -80,6 +80,10 @@ def optimization_barrier(operand: Any) -> Any:
     (Array(1., dtype=float32), Array(2., dtype=float32))
     """
     leaves, shape = flatten(operand)
+    for name, x in zip(leaf_names(operand, "operand"), leaves, strict=True):
+        if not is_array(x):
+            op, kind = "optimization_barrier", an(type(x).__name__)
+            raise ArgumentTypeError(f"{name} is not an array: it is {kind}", op=op)
     return shape.unflatten(optimization_barrier_p.bind(*leaves)) if leaves else operand
 
 

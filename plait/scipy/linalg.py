@@ -12,7 +12,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.core.plain import is_one_of, known_number, static_int
+from plait.core.plain import is_one_of, known_number, pair, static_int
 from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError, several
 from plait.lax import linalg as lax_linalg
 from plait.numpy import equations, factors
@@ -87,7 +87,7 @@ def cho_solve(
 
     Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError.
     """
-    c, lower = c_and_lower
+    c, lower = pair(c_and_lower, "cho_solve", "c_and_lower")
     c, b, vector = _equation("cho_solve", c, b)
     x = _cho_solve(c, b, lower=bool(lower))
     return x[..., 0] if vector else x
@@ -255,7 +255,7 @@ def lu_solve(
 
     Shapes: a [..., n, n], b [n] or [..., n, k]. Raises: ShapeError, DtypeError, ArgumentError.
     """
-    packed, pivots = lu_and_piv
+    packed, pivots = pair(lu_and_piv, "lu_solve", "lu_and_piv")
     if trans not in (0, 1, 2):
         raise ArgumentError("trans is 0, 1 or 2", op="lu_solve", trans=trans)
     packed, b, vector = _equation("lu_solve", packed, b)

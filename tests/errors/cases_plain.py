@@ -43,6 +43,7 @@ def attention(**kwargs: Any) -> Any:
 # Nonsense on purpose: no case here passes a type checker.
 jnp_: Any = jnp
 lax_: Any = lax
+random_: Any = random
 image_: Any = image
 CASES: dict[str, Callable[[], Any]] = {
     # the function's own name
@@ -120,6 +121,13 @@ CASES: dict[str, Callable[[], Any]] = {
     "attention: a window of three": lambda: attention(local_window_size=(1, 2, 3)),
     "attention: a scale": lambda: attention(scale="half"),
     # lax, image
+    "optimization_barrier: text": lambda: lax_.optimization_barrier({"a": "b"}),
+    "lax.svd: an algorithm": lambda: lax_.linalg.svd(X, algorithm="fast"),
+    "repeat: floats": lambda: jnp_.repeat(V, V),
+    "cho_solve: a matrix": lambda: linalg.cho_solve(E, V[:3]),
+    "lu_pivots_to_permutation: a size": lambda: lax_.linalg.lu_pivots_to_permutation(K, "4"),
+    "random.orthogonal: a size": lambda: random_.orthogonal(random.key(0), "3"),
+    "platform_dependent: no function": lambda: lax_.platform_dependent(V, default=3),
     "broadcast_in_dim: no shape": lambda: lax_.broadcast_in_dim(V, 4, (0,)),
     "broadcast_to_rank: text": lambda: lax_.broadcast_to_rank(V, "2"),
     "collapse: text": lambda: lax_.collapse(X, "0"),
