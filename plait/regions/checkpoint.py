@@ -80,9 +80,10 @@ def optimization_barrier(operand: Any) -> Any:
     (Array(1., dtype=float32), Array(2., dtype=float32))
     """
     leaves, shape = flatten(operand)
-    for name, x in zip(leaf_names(operand, "operand"), leaves, strict=True):
+    for k, x in enumerate(leaves):
         if not is_array(x):
             op, kind = "optimization_barrier", an(type(x).__name__)
+            name = leaf_names(operand, "operand")[k]
             raise ArgumentTypeError(f"{name} is not an array: it is {kind}", op=op)
     return shape.unflatten(optimization_barrier_p.bind(*leaves)) if leaves else operand
 

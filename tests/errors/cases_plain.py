@@ -127,7 +127,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "cho_solve: a matrix": lambda: linalg.cho_solve(E, V[:3]),
     "lu_pivots_to_permutation: a size": lambda: lax_.linalg.lu_pivots_to_permutation(K, "4"),
     "random.orthogonal: a size": lambda: random_.orthogonal(random.key(0), "3"),
-    "platform_dependent: no function": lambda: lax_.platform_dependent(V, default=3),
+    "platform_dependent: a number": lambda: lax_.platform_dependent(V, default=3),
     "broadcast_in_dim: no shape": lambda: lax_.broadcast_in_dim(V, 4, (0,)),
     "broadcast_to_rank: text": lambda: lax_.broadcast_to_rank(V, "2"),
     "collapse: text": lambda: lax_.collapse(X, "0"),
