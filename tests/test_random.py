@@ -625,3 +625,10 @@ def test_multivariate_normal_of_wrong_shapes():
         random.multivariate_normal(key, np.zeros((4, 2)), np.zeros((3, 2, 2)))
     with pytest.raises(ValueError, match="the method is"):
         random.multivariate_normal(key, np.zeros(2), np.eye(2), method="lu")
+
+
+def test_fold_in_takes_floats_as_integers():
+    for data in (3.0, 3.7, np.float32(3.7), jnp.float32(3.7)):
+        np.testing.assert_array_equal(
+            words(random.fold_in(KEY, data)), words(random.fold_in(KEY, 3))
+        )

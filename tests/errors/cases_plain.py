@@ -124,7 +124,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "optimization_barrier: text": lambda: lax_.optimization_barrier({"a": "b"}),
     "lax.svd: an algorithm": lambda: lax_.linalg.svd(X, algorithm="fast"),
     "repeat: floats": lambda: jnp_.repeat(V, V),
-    "cho_solve: a matrix": lambda: linalg.cho_solve(E, V[:3]),
+    "cho_solve: a matrix": lambda: linalg.cho_solve(E, V[:3]),  # type: ignore[arg-type]
     "lu_pivots_to_permutation: a size": lambda: lax_.linalg.lu_pivots_to_permutation(K, "4"),
     "random.orthogonal: a size": lambda: random_.orthogonal(random.key(0), "3"),
     "platform_dependent: a number": lambda: lax_.platform_dependent(V, default=3),
