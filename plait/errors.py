@@ -7,6 +7,9 @@
     ├── DtypeError (TypeError)                    a dtype the operation does not take
     ├── ArgumentError (ValueError)                any other value a function cannot use
     ├── ArgumentTypeError (TypeError)             an argument that is not an array, a function, ...
+    ├── CallError                                 arguments that do not belong together: an
+    │   │                                         ArgumentError and an ArgumentTypeError
+    │   └── UnsupportedError (NotImplementedError)  what NumPy or SciPy know and is not here
     ├── OutOfRangeError (IndexError, ValueError)  an index, axis or position outside its range
     ├── IntegerOverflowError (OverflowError)      an integer the dtype cannot hold
     ├── AxisNameError (NameError)                 an axis name no enclosing vmap or pmap binds
@@ -46,7 +49,8 @@ from typing import Any
 
 
 def describe(value: Any) -> str:
-    """Short text for a value in a message: arrays as dtype[shape], the rest by repr.
+    """Short text for a value in a message: arrays as dtype[shape], trees without the name of
+    their class, the rest by repr.
 
     >>> plait.errors.describe(jnp.ones((2, 3))), plait.errors.describe("ij")
     ('float32[2,3]', 'ij')
@@ -57,7 +61,9 @@ def describe(value: Any) -> str:
         return f"{getattr(dtype, 'name', dtype)}[{','.join(map(str, shape))}]"
     if isinstance(value, str):
         return value
-    text = repr(value)
+    text = repr(value).replace("PyTreeDef(*)", "*")
+    if text.startswith("PyTreeDef(") and text.endswith(")"):
+        text = text[len("PyTreeDef(") : -1]
     return text if len(text) <= 120 else text[:117] + "..."
 
 
@@ -169,14 +175,23 @@ class ArgumentTypeError(PlaitError, TypeError):
     """
 
 
-class UnsupportedError(ArgumentTypeError, NotImplementedError):
-    """A use that NumPy knows and that arrays which never change cannot have.
+class CallError(ArgumentError, ArgumentTypeError):
+    """Arguments that do not belong together: too few of them, or one without the other.
 
-    >>> x = jnp.ones(2)
-    >>> x[0] = 2.0
+    >>> jnp.where(jnp.array([True, False]), 1.0)
     Traceback (most recent call last):
         ...
-    plait.errors.ArgumentTypeError: x[...] = y: arrays do not change in place ...
+    plait.errors.CallError: where: ...
+    """
+
+
+class UnsupportedError(CallError, NotImplementedError):
+    """A use that NumPy or SciPy know and that does not exist here.
+
+    >>> jnp.take(jnp.ones(3), 5, mode="raise")
+    Traceback (most recent call last):
+        ...
+    plait.errors.UnsupportedError: take: ...
     """
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import plait.numpy as jnp
+from plait.core.plain import is_one_of, listed
 from plait.errors import ArgumentError, ShapeError
 from plait.numpy.promotion import astype, axes_in, shape_of, to_inexact, value
 from plait.ops.dot import Precision
@@ -40,7 +41,7 @@ class ResizeMethod(enum.Enum):
         >>> plait.image.ResizeMethod.from_string("bicubic")
         <ResizeMethod.CUBIC: 4>
         """
-        if s not in _NAMES:
+        if not is_one_of(s, _NAMES):
             fix = ", ".join(map(repr, _NAMES))
             raise ArgumentError("there is no such method", op="resize", method=s, fix=fix)
         return _NAMES[s]
@@ -125,7 +126,7 @@ def scale_and_translate(
     """
     op = "image.scale_and_translate"
     x = value(op, to_inexact(op, value(op, image)))
-    shape, axes = shape_of(shape, op), axes_in(tuple(spatial_dims), x.ndim, op)
+    shape, axes = shape_of(shape, op), axes_in(listed(spatial_dims, op, "spatial_dims"), x.ndim, op)
     if len(shape) != x.ndim:
         raise ShapeError("the shape needs a size for each axis", op=op, image=x, shape=shape)
     kind = method if isinstance(method, ResizeMethod) else ResizeMethod.from_string(method)

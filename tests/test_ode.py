@@ -91,3 +91,9 @@ def test_mistakes():
         odeint(lambda y, t: jnp.ones(3), 1.0, T)
     with pytest.raises(ArgumentTypeError, match="must be a function"):
         odeint(3, 1.0, T)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("change", [lambda y: y.reshape(2, 2), lambda y: y[None]])
+def test_a_slope_of_another_shape_with_as_many_elements_is_refused(change):
+    with pytest.raises(ShapeError, match="func must return what has the shape of y0"):
+        odeint(lambda y, t: change(y), np.ones(4, np.float32), np.arange(3.0))

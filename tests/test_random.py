@@ -548,7 +548,7 @@ def test_messages():
         (lambda: random.key(0, impl="threefry2x32", dtype="fry"), ValueError),
         (lambda: random.wrap_key_data(np.zeros(2)), TypeError),
         (lambda: random.wrap_key_data(KEY), TypeError),
-        (lambda: random.fold_in(KEY, 1.5), TypeError),
+        (lambda: random.fold_in(KEY, 1j), TypeError),
         (lambda: random.fold_in(KEY, -1), OverflowError),
         (lambda: random.fold_in(KEY, np.arange(2)), ValueError),
         (lambda: random.bits(KEY, (2,), int), ValueError),
@@ -625,3 +625,10 @@ def test_multivariate_normal_of_wrong_shapes():
         random.multivariate_normal(key, np.zeros((4, 2)), np.zeros((3, 2, 2)))
     with pytest.raises(ValueError, match="the method is"):
         random.multivariate_normal(key, np.zeros(2), np.eye(2), method="lu")
+
+
+def test_fold_in_takes_floats_as_integers():
+    for data in (3.0, 3.7, np.float32(3.7), jnp.float32(3.7)):
+        np.testing.assert_array_equal(
+            words(random.fold_in(KEY, data)), words(random.fold_in(KEY, 3))
+        )

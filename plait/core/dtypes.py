@@ -13,7 +13,9 @@ import ml_dtypes
 import numpy as np
 
 from plait.config import state
-from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError
+from plait.core.plain import by_numpy
+from plait.core.source import called
+from plait.errors import ArgumentTypeError, DtypeError, IntegerOverflowError, describe
 
 
 class extended(np.generic):
@@ -145,7 +147,7 @@ _COMPLEX_OF = {float32: complex64, float64: complex128}
 _weak_default_32 = {bool: bool_, int: int32, float: float32, complex: complex64}
 
 
-def as_dtype(spec: Any) -> DType:
+def as_dtype(spec: Any, op: str | None = None) -> DType:
     """The dtype that a name, a Python or NumPy type, a dtype or an object with `.dtype` means.
 
     Raises: ArgumentTypeError if it means none that plait has. No 64-bit narrowing happens here.
@@ -157,7 +159,7 @@ def as_dtype(spec: Any) -> DType:
     if isinstance(spec, str) and spec in _BY_NAME:
         return _BY_NAME[spec]
     if not isinstance(spec, type) and isinstance(dtype := getattr(spec, "dtype", None), DType):
-        return as_dtype(dtype)
+        return as_dtype(dtype, op)
     try:
         if spec is None:
             raise TypeError
@@ -165,7 +167,8 @@ def as_dtype(spec: Any) -> DType:
     except TypeError:
         size = isinstance(spec, int) and not isinstance(spec, bool)
         raise ArgumentTypeError(
-            f"{spec!r} is not a dtype",
+            f"{repr(spec) if isinstance(spec, str) else describe(spec)} is not a dtype",
+            op=called(op),
             fix="a shape is one argument: (2, 3)" if size else "name one: jnp.float32, 'int32'",
         ) from None
     return dtype.newbyteorder("=") if not dtype.isnative else dtype
@@ -181,7 +184,8 @@ def canonical(dtype: DType) -> DType:
 def check_supported(dtype: DType, **given: Any) -> None:
     """Raise DtypeError for dtypes that no array can have (strings, objects, dates, ...)."""
     if dtype not in ANY and dtype != float0:
-        raise DtypeError(f"arrays of dtype {dtype} are not supported", **given)
+        summary = f"arrays of dtype {dtype} are not supported"
+        raise DtypeError(summary, **{"op": called(), **given})
 
 
 def default_int() -> DType:
@@ -231,7 +235,7 @@ def finfo(dtype: Any) -> Any:
     >>> plait.dtypes.finfo(jnp.bfloat16).bits, float(plait.dtypes.finfo(jnp.bfloat16).max)
     (16, 3.3895313892515355e+38)
     """
-    return ml_dtypes.finfo(real_of(as_dtype(dtype)))
+    return by_numpy(ml_dtypes.finfo, real_of(as_dtype(dtype, "finfo")))
 
 
 @functools.cache
@@ -241,7 +245,7 @@ def iinfo(dtype: Any) -> Any:
     >>> plait.dtypes.iinfo(jnp.int4).max
     7
     """
-    return ml_dtypes.iinfo(as_dtype(dtype))
+    return by_numpy(ml_dtypes.iinfo, as_dtype(dtype, "iinfo"))
 
 
 def fits(value: int, dtype: np.dtype) -> bool:
@@ -254,7 +258,8 @@ def check_fits(value: int, dtype: np.dtype, **given: Any) -> None:
     """Raise IntegerOverflowError if an integer dtype cannot hold the Python int."""
     if dtype in INTEGER and not fits(value, dtype):
         fix = "enable_x64 gives 64-bit integers" if dtype in (int32, uint32) else None
-        raise IntegerOverflowError(f"{value} does not fit in {dtype.name}", fix=fix, **given)
+        summary = f"{value} does not fit in {dtype.name}"
+        raise IntegerOverflowError(summary, **{"op": called(), "fix": fix, **given})
 
 
 # --- promotion: a directed graph whose least upper bounds are the results.
@@ -364,7 +369,7 @@ def promote_types(a: Any, b: Any) -> DType:
     >>> plait.dtypes.promote_types(jnp.int32, jnp.float16)
     dtype('float16')
     """
-    pairs = tuple((as_dtype(t), is_weak_type(t)) for t in (a, b))
+    pairs = tuple((as_dtype(t, "promote_types"), is_weak_type(t)) for t in (a, b))
     return promote(*pairs)[0]
 
 
@@ -390,5 +395,5 @@ def issubdtype(a: Any, b: Any) -> bool:
     """
     abstract_a = isinstance(a, type) and a in _ABSTRACT
     if isinstance(b, type) and b in _ABSTRACT:
-        return issubclass(a, b) if abstract_a else as_dtype(a) in _ABSTRACT[b]
-    return False if abstract_a else as_dtype(a) == as_dtype(b)
+        return issubclass(a, b) if abstract_a else as_dtype(a, "issubdtype") in _ABSTRACT[b]
+    return False if abstract_a else as_dtype(a, "issubdtype") == as_dtype(b, "issubdtype")

@@ -14,7 +14,7 @@ from typing import Any
 from plait.core.array_methods import ArrayMethods
 from plait.core.context import bound_axis_names, context, outside, running
 from plait.core.primitive import Primitive
-from plait.core.source import Source, user_source
+from plait.core.source import Source, called, user_source
 from plait.core.types import ArrayType
 from plait.errors import (
     ConcretizationTypeError,
@@ -206,7 +206,7 @@ def infer(op: Primitive, types: Sequence[ArrayType], params: dict[str, Any]) -> 
         return op.type(*types, **params)
     except PlaitError as error:
         if error.op is None:
-            error.op = op.name
+            error.op = op.name if context.source else called(op.name)
         if error.where is None and (source := context.source or user_source()):
             error.where = str(source)
         raise

@@ -103,6 +103,58 @@ def user_source() -> Source | None:
     return None
 
 
+# Where functions for users stand; what transformations are made of does not count.
+_FOR_USERS = tuple(
+    os.path.join(_PACKAGE, name)
+    for name in (
+        *("numpy", "ops", "nn", "random", "scipy", "lax", "image.py", "experimental"),
+        "example_libraries",
+    )
+)
+_OPS = os.path.join(_PACKAGE, "ops")
+
+
+def _called(skip: int = 0) -> tuple[str, dict[str, Any]]:
+    # (name, arguments) of the outermost function for users inside of the user's line; `skip` leaves
+    # out the innermost frames.
+    name, arguments, frame = "", {}, sys._getframe(2 + skip)
+    while frame is not None and is_internal(frame.f_code.co_filename):
+        code, have = frame.f_code, frame.f_locals
+        path, file = code.co_qualname, code.co_filename
+        if not file.startswith(_FOR_USERS) or (file.startswith(_OPS) and "." in path):
+            pass  # an op's answers are no functions for users
+        elif code.co_name == "call" and "function" in have:  # what a decorator made of a function
+            inner = have["function"].__name__
+            name, arguments = inner, arguments if name == inner else have.get("kwargs", {})
+        else:
+            given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            name, arguments = path, {k: have[k] for k in given if k in have}
+        frame = frame.f_back
+    return name, arguments
+
+
+def called(op: str | None = None) -> str | None:
+    """The name of the function of plait's that the user's line calls, for messages of what many
+    functions do with their arguments; op where that says the same, or is all there is.
+    """
+    name, _ = _called(0 if op is None else 1)  # with op this is asked by what checks, not by itself
+    last = name.rpartition(".")[2]
+    if op is not None and (last.startswith("_") or last != name or op.rpartition(".")[2] == name):
+        return op
+    return op if last.startswith(("__", "<")) else last.strip("_") or op
+
+
+def called_with(value: Any) -> tuple[str, str] | None:
+    """(function, parameter) of the function of plait's that the user's line calls, if one of its
+    parameters is that very object.
+    """
+    name, arguments = _called()
+    if name.startswith("_") or "." in name:
+        return None
+    found = [k for k, given in arguments.items() if given is value]
+    return (name, found[0]) if len(found) == 1 else None
+
+
 def warn(text: str, category: type[Warning] = UserWarning) -> None:
     """Warn of something at the user's line, as `user_source` finds it."""
     level, frame = 2, sys._getframe(1)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 from plait.core.tracebacks import trimmed
-from plait.errors import ArgumentError, ArgumentTypeError, PlaitError, an, several
+from plait.errors import ArgumentError, ArgumentTypeError, CallError, PlaitError, an, several
 from plait.runtime.xla import (
     DictKey,
     FlattenedIndexKey,
@@ -101,13 +101,38 @@ def flatten_up_to(shape: PyTreeDef, tree: Any, op: str | None = None) -> list[An
     try:
         return shape.flatten_up_to(tree)
     except (ValueError, TypeError) as error:
-        raise ArgumentError(
+        raise structure_error(
             "the trees have different structures",
-            op=op,
-            expected=str(shape),
-            got=str(structure(tree)),
+            ("expected", shape),
+            ("given", structure(tree)),
+            op,
             detail=str(error).splitlines()[0],
         ) from None
+
+
+def paths(shape: PyTreeDef) -> list[str]:
+    """The path of each leaf of a structure, as its user would write it after a name."""
+    return leaf_names(shape.unflatten([0] * shape.num_leaves), "")
+
+
+def structure_error(
+    summary: str,
+    first: tuple[str, PyTreeDef],
+    second: tuple[str, PyTreeDef],
+    op: str | None,
+    fix: str | None = None,
+    **given: Any,
+) -> CallError:
+    """The error for two structures that should be equal; names the first leaf only one has."""
+    (a, a_tree), (b, b_tree) = first, second
+    a_paths, b_paths = paths(a_tree), paths(b_tree)
+    place = ""
+    for owner, mine, others in ((a, a_paths, b_paths), (b, b_paths, a_paths)):
+        only = [p for p in mine if p not in others]
+        if only:
+            place = f": only {owner} has a leaf at {only[0] or 'the top'}"
+            break
+    return CallError(summary + place, op=op, fix=fix, **{a: a_tree, b: b_tree}, **given)
 
 
 def flatten_with_path(
@@ -241,7 +266,7 @@ def register_node(
     Array(3., dtype=float32, weak_type=True)
     """
     if not isinstance(nodetype, type):
-        raise ArgumentTypeError("only a class can be registered as a container", got=nodetype)
+        raise ArgumentTypeError("only a class can be registered as a container", nodetype=nodetype)
     if nodetype in _classes:
         raise ArgumentError(f"{nodetype.__name__} is registered as a container already")
     try:
@@ -344,7 +369,7 @@ def register_dataclass(
     """
     if data_fields is None or meta_fields is None:
         if not dataclasses.is_dataclass(nodetype):
-            raise ArgumentTypeError("data_fields and meta_fields are needed", got=nodetype)
+            raise ArgumentTypeError("data_fields and meta_fields are needed", nodetype=nodetype)
         fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
         data_fields = [f.name for f in fields if f.name not in meta_fields]

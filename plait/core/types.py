@@ -14,7 +14,8 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import DType
-from plait.errors import ArgumentTypeError
+from plait.core.source import called
+from plait.errors import ArgumentTypeError, an
 
 
 class ArrayType:
@@ -199,7 +200,7 @@ def type_of(x: Any) -> ArrayType:
         return ArrayType(x.shape, dtype)
     if isinstance(x, _SCALARS):
         return scalar_type(x)
-    raise ArgumentTypeError(f"{type(x).__name__} is not an array", value=x)
+    raise ArgumentTypeError(f"{an(type(x).__name__)} is not an array", op=called(), value=x)
 
 
 def typeof(x: Any) -> ArrayType:

@@ -15,7 +15,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.core.tree import flatten
+from plait.core.tree import flatten, structure_error
 from plait.core.types import type_of
 from plait.errors import DtypeError, ShapeError
 from plait.flatten_util import ravel_pytree
@@ -23,7 +23,7 @@ from plait.numpy.promotion import to_inexact, value
 from plait.regions.custom import closure_convert, custom_vjp
 from plait.regions.loops import scan, while_loop
 from plait.regions.region import merge, partition
-from plait.regions.trace import check_function, structure_error
+from plait.regions.trace import check_function
 from plait.transforms.grad import vjp
 
 # The stages' weights, the times of the stages, and the weights of the error estimate.
@@ -93,12 +93,12 @@ def odeint(
                 op,
                 "return the derivative of each leaf of y0",
             )
-        flat = ravel_pytree(slope)[0]
-        if flat.shape != y.shape:
-            have = ", ".join(str(type_of(y)) for y in flatten(slope)[0])
+        parts = flatten(slope)[0]
+        if [type_of(s).shape for s in parts] != [type_of(y).shape for y in leaves]:
+            have = ", ".join(str(type_of(s)) for s in parts)
             want = ", ".join(str(type_of(y)) for y in leaves)
             raise ShapeError("func must return what has the shape of y0", op=op, y0=want, func=have)
-        return flat.astype(y.dtype)
+        return ravel_pytree(slope)[0].astype(y.dtype)
 
     limits = (rtol, atol, mxstep, hmax)
     ys = _solution(field, limits)(start, t.astype(start.dtype), parameters, others)

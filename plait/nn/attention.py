@@ -8,6 +8,7 @@ from typing import Any
 import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.dtypes import BOOL
+from plait.core.plain import known_number, listed, static_int
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.nn.functions import array
@@ -152,9 +153,15 @@ def dot_product_attention(
         if name in given:
             given[name] = _with_batch(given[name])
     _check_given(op, given, query, key)
-    window = local_window_size
-    if isinstance(window, int):
-        window = (window, window)
+    window, name = local_window_size, "local_window_size"
+    if window is not None:
+        pair = (window, window) if isinstance(window, int) else window
+        window = tuple(static_int(n, op, name) for n in listed(pair, op, name))
+        if len(window) != 2:
+            summary = f"{name} is an int or a pair of them"
+            raise ArgumentError(summary, op=op, local_window_size=window)
+    if scale is not None:
+        scale = float(known_number(scale, op, "scale"))
     size = shape[-1]
     result = _attention(
         query,
@@ -162,9 +169,9 @@ def dot_product_attention(
         value,
         *given.values(),
         names=tuple(given),
-        scale=1.0 / math.sqrt(size) if scale is None else float(scale),
+        scale=1.0 / math.sqrt(size) if scale is None else scale,
         is_causal=bool(is_causal),
-        window=None if window is None else tuple(window),
+        window=window,
         return_residual=bool(return_residual),
     )
     if not return_residual:

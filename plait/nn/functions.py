@@ -15,6 +15,7 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.context import axis_size
 from plait.core.dtypes import COMPLEX, INEXACT
+from plait.core.source import called
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.promotion import (
@@ -44,7 +45,7 @@ def array(op: str, name: str, x: Any) -> Any:
     kind = f"a {type(x).__name__}" if x is not None else "None"
     raise ArgumentTypeError(
         f"{name} must be an array or a number, not {kind}",
-        op=op,
+        op=called(op),
         fix=f"jnp.asarray({name})" if isinstance(x, list | tuple) else None,
     )
 

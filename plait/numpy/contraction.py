@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import by_numpy, listed, static_int
 from plait.core.types import ArrayType
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy import ufuncs
@@ -277,8 +278,8 @@ def tensordot(
             axes_in(x, n, "tensordot") for x, n in zip(axes, (a.ndim, b.ndim), strict=True)
         )
     else:
-        n = int(axes)
-        if not 0 <= n <= min(a.ndim, b.ndim):
+        n = max(static_int(axes, "tensordot", "axes"), 0)  # as NumPy has it
+        if n > min(a.ndim, b.ndim):
             summary = "axes is a number of axes that a and b both have"
             raise ShapeError(summary, op="tensordot", a=a, b=b, axes=n)
         left, right = tuple(range(a.ndim - n, a.ndim)), tuple(range(n))
@@ -447,12 +448,17 @@ def einsum(
         every = (subscripts, *operands)
         pairs = len(every) // 2
         arrays = every[: 2 * pairs : 2]
-        key = (*(tuple(s) for s in every[1 : 2 * pairs : 2]), *map(tuple, every[2 * pairs :]))
+        labels = [*every[1 : 2 * pairs : 2], *every[2 * pairs :]]
+        key = tuple(tuple(listed(s, "einsum", "subscripts")) for s in labels)
     if not arrays:
         fix = 'for example einsum("ij,jk->ik", a, b)'
         raise ArgumentTypeError("needs at least one operand", op="einsum", fix=fix)
     xs = list(promote_dtypes("einsum", arrays))
-    optimize = tuple(map(tuple, optimize[1:])) if isinstance(optimize, list) else optimize
+    if isinstance(optimize, list):
+        optimize = tuple(tuple(listed(pair, "einsum", "optimize")) for pair in optimize[1:])
+    if not isinstance(optimize, str | bool | tuple):
+        summary = "optimize is a bool, a word, or a list of steps"
+        raise ArgumentTypeError(summary, op="einsum", optimize=optimize)
     preferred = None if preferred_element_type is None else to_dtype(preferred_element_type)
     if isinstance(optimize, bool):
         optimize = "optimal" if optimize else tuple((0, 1) for _ in xs[1:]) or "auto"
@@ -553,7 +559,7 @@ def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = "auto") -> t
     import opt_einsum
 
     arrays = [np.broadcast_to(np.zeros(()), value("einsum_path", x).shape) for x in operands]
-    return opt_einsum.contract_path(subscripts, *arrays, optimize=optimize)
+    return by_numpy(opt_einsum.contract_path, subscripts, *arrays, optimize=optimize)
 
 
 # --- convolution of vectors

@@ -10,6 +10,8 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.interpreter import Tracer
+from plait.core.plain import by_numpy, known_number
+from plait.core.source import called, called_with
 from plait.core.types import ArrayType, type_of
 from plait.errors import (
     ArgumentError,
@@ -45,6 +47,7 @@ from plait.ops.axes import broadcast_in_dim_p, expand_dims, normalise_axis, resh
 from plait.ops.axes import broadcast_to as _broadcast_to
 from plait.ops.iota import iota_p
 from plait.ops.slices import concatenate_p
+from plait.regions.trace import check_function
 
 _LEAVES = (bool, int, float, complex, np.generic, np.ndarray)
 
@@ -76,10 +79,10 @@ def array(
     (True, False)
     """
     if order not in (None, "K", "A", "C"):
-        raise ArgumentError("arrays have row-major order only", op="array", order=order)
+        raise ArgumentError("arrays have row-major order only", op=called(), order=order)
     wanted = None if dtype is None else to_dtype(dtype)
     x = _from_object(object, wanted, copy)
-    if x.ndim < ndmin:
+    if x.ndim < static_int(ndmin, "array", "ndmin"):
         x = reshape(x, (1,) * (ndmin - x.ndim) + x.shape)
     return placed(x, device if out_sharding is None else out_sharding)
 
@@ -128,9 +131,11 @@ def _from_object(object: Any, dtype: Any, copy: bool | None) -> Any:
     if isinstance(object, list | tuple | range):
         return _from_nested(object, dtype)
     if object is None:
-        raise ArgumentError("None is not an array", op="array", fix="use jnp.nan or 0 instead")
+        raise ArgumentError("None is not an array", op=called(), fix="use jnp.nan or 0 instead")
+    op, name = called_with(object) or (called(), "object")
     if isinstance(object, str | bytes):
-        raise ArgumentTypeError("text is not an array of numbers", op="array", object=object)
+        given: dict[str, Any] = {name: object}
+        raise ArgumentTypeError("text is not an array of numbers", op=op, **given)
     if hasattr(object, "__array__") or hasattr(object, "__array_interface__"):
         return _from_host(np.asarray(object), dtype)
     try:
@@ -138,7 +143,7 @@ def _from_object(object: Any, dtype: Any, copy: bool | None) -> Any:
     except TypeError:
         raise ArgumentTypeError(
             f"{an(type(object).__name__)} is not an array",
-            op="array",
+            op=op,
             fix="pass a number, an array, or nested lists of them",
         ) from None
 
@@ -152,7 +157,7 @@ def _from_host(x: Any, dtype: Any) -> Any:
     if dtype is None:
         return constant(x)
     if isinstance(dtype, dtypes.KeyDType):
-        raise DtypeError("random keys are not made from numbers", op="array", dtype=dtype.name)
+        raise DtypeError("random keys are not made from numbers", op=called(), dtype=dtype.name)
     return constant(_cast(x, dtype), weak_type=False)
 
 
@@ -162,10 +167,11 @@ def _cast(x: Any, dtype: Any) -> np.ndarray:
         dtypes.check_fits(x, dtype)
     if type(x) is complex and dtype not in dtypes.COMPLEX:
         fix = "dtype=complex, or its .real"
-        raise DtypeError("a complex number is not real", op="array", object=x, dtype=dtype, fix=fix)
+        op = called()
+        raise DtypeError("a complex number is not real", op=op, object=x, dtype=dtype, fix=fix)
     x = np.asarray(x)
     if x.dtype == object:
-        raise ArgumentTypeError("these objects are not numbers", op="array", object=x)
+        raise ArgumentTypeError("these objects are not numbers", op=called(), object=x)
     dtypes.check_supported(dtypes.as_dtype(x.dtype), object=x)
     if x.dtype in dtypes.INTEGER and dtype in dtypes.INTEGER and x.size:
         if x.dtype.itemsize == 8 and dtype.itemsize == 4:
@@ -213,18 +219,18 @@ def _measure(object: Any, leaves: list[Any]) -> tuple[int, ...]:
         return ()
     if isinstance(object, str | bytes) or object is None:
         kind = ArgumentError if object is None else ArgumentTypeError
-        raise kind(f"{object!r} in a list is not a number", op="array")
+        raise kind(f"{object!r} in a list is not a number", op=called())
     if not isinstance(object, Sequence):
         if hasattr(object, "__array__"):
             return _measure(np.asarray(object), leaves)
         raise ArgumentTypeError(
-            f"{an(type(object).__name__)} in a list is not a number", op="array"
+            f"{an(type(object).__name__)} in a list is not a number", op=called()
         )
     shapes = [_measure(item, leaves) for item in object]
     if any(s != shapes[0] for s in shapes[1:]):
         other = next(s for s in shapes if s != shapes[0])
         raise ShapeError(
-            "the parts of the list have different shapes", op="array", first=shapes[0], other=other
+            "the parts of the list have different shapes", op=called(), first=shapes[0], other=other
         )
     return (len(shapes), *(shapes[0] if shapes else ()))
 
@@ -235,7 +241,7 @@ def _from_numbers(object: Any, leaves: list[Any], shape: tuple[int, ...], dtype:
         for x in leaves:
             if isinstance(x, int) and not -(2**63) <= x < 2**64:
                 summary = "an integer in the list does not fit in 64 bits"
-                raise IntegerOverflowError(summary, op="array", integer=x)
+                raise IntegerOverflowError(summary, op=called(), integer=x)
         # ml_dtypes and NumPy types in one list have no common NumPy dtype.
         common: Any = dtypes.promote(*((type_of(x).dtype, False) for x in leaves))[0]
         flat = [np.asarray(x).astype(common).reshape(-1) for x in leaves]
@@ -293,7 +299,7 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
     >>> jnp.frombuffer(b"\x01\x02", dtype=jnp.uint8)
     Array([1, 2], dtype=uint8)
     """
-    return array(np.frombuffer(buffer, dtypes.as_dtype(dtype), count, offset))
+    return array(by_numpy(np.frombuffer, buffer, dtypes.as_dtype(dtype), count, offset))
 
 
 def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Any:
@@ -302,11 +308,11 @@ def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) ->
     >>> jnp.fromstring("1, 2, 3", dtype=int, sep=",")
     Array([1, 2, 3], dtype=int32)
     """
-    if not sep:
+    if not isinstance(sep, str) or not sep:
         fix = "frombuffer reads bytes"
         raise ArgumentError("needs a separator", op="fromstring", sep=repr(sep), fix=fix)
     wide = dtypes.as_dtype(dtype)
-    return array(np.fromstring(string, wide, count, sep=sep))
+    return array(by_numpy(np.fromstring, string, wide, count, sep=sep))
 
 
 def fromiter(*args: Any, **kwargs: Any) -> Any:
@@ -315,7 +321,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
     >>> jnp.fromiter((n * n for n in range(4)), dtype=int)
     Array([0, 1, 4, 9], dtype=int32)
     """
-    return array(np.fromiter(*args, **kwargs))
+    return array(by_numpy(np.fromiter, *args, **kwargs))
 
 
 def fromfile(*args: Any, **kwargs: Any) -> Any:
@@ -328,7 +334,7 @@ def fromfile(*args: Any, **kwargs: Any) -> Any:
     ...     jnp.fromfile(path, dtype=jnp.uint8)
     Array([5, 6], dtype=uint8)
     """
-    return array(np.fromfile(*args, **kwargs))
+    return array(by_numpy(np.fromfile, *args, **kwargs))
 
 
 def fromfunction(
@@ -340,6 +346,7 @@ def fromfunction(
     Array([[ 0,  1,  2],
            [10, 11, 12]], dtype=int32)
     """
+    check_function(function, "fromfunction", "function")
     shape = shape_of(shape, "fromfunction")
     return function(*(positions(shape, k, to_dtype(dtype)) for k in range(len(shape))), **kwargs)
 
@@ -347,16 +354,20 @@ def fromfunction(
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
     """An array from another library's, through the DLPack protocol; of one memory where possible.
 
+    Raises: BackendError for an array on a device that is not plait's own, ArgumentTypeError for
+    what does not know the protocol.
+
     >>> jnp.from_dlpack(np.arange(3, dtype=np.int32))
     Array([0, 1, 2], dtype=int32)
     """
-    from plait.runtime.array import from_host
     from plait.runtime.dlpack import from_object
 
-    if hasattr(x, "__dlpack_device__") and int(x.__dlpack_device__()[0]) == 1:
+    if not is_traced_or_device(x):
         host = from_object(x)
-        return placed(constant(host) if host.ndim else constant(np.array(host)), device)
-    return placed(from_host(np.asarray(x)), device)
+        x = constant(host) if host.ndim else constant(np.array(host))
+    elif copy:
+        x = _copied(x)
+    return placed(x, device)
 
 
 # --- filled with one number
@@ -504,7 +515,7 @@ def _static_number(x: Any, op: str, name: str) -> Any:
         )
     if host.ndim:
         raise ShapeError(f"{name} must be a scalar", op=op, **given)
-    return host.item()
+    return known_number(host.item(), op, name)
 
 
 @takes_out_sharding
@@ -623,6 +634,7 @@ def logspace(
     >>> jnp.logspace(0, 3, 4), jnp.logspace(0, 3, 4, base=2)
     (Array([   1.,   10.,  100., 1000.], dtype=float32), Array([1., 2., 4., 8.], dtype=float32))
     """
+    operand("logspace", base)
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     y = power(base, exponents)
     return y if dtype is None else _astype(y, to_dtype(dtype))
@@ -631,7 +643,7 @@ def logspace(
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:
-    """`num` numbers with equal ratios from start to stop, which have one sign.
+    """`num` numbers with equal ratios from start to stop, which have one sign: NaN if not, or 0.
 
     >>> jnp.geomspace(1, 8, 4).round(3)
     Array([1., 2., 4., 8.], dtype=float32)
@@ -649,9 +661,12 @@ def geomspace(
         y = multiply(expand_dims(start, (axis,)), ratios)
     else:
         y = exp(linspace(log(abs(start)), log(abs(stop)), num, endpoint, axis=axis))
-        y = multiply(y, expand_dims(sign(start), (axis,)))
+        # No ratios lead to zero, nor from one sign to the other.
+        there = equal(multiply(sign(start), sign(stop)), 1)
+        y = multiply(y, expand_dims(_where(there, sign(start), np.nan), (axis,)))
         place = positions(y.shape, axis, dtypes.int32)
         ends = [(0, start)] + ([(num - 1, stop)] if endpoint and num > 1 else [])
         for position, end in ends:
-            y = _where(equal(place, position), expand_dims(end, (axis,)), y)
+            end = expand_dims(_where(there, end, np.nan), (axis,))
+            y = _where(equal(place, position), end, y)
     return _astype(y, chosen)

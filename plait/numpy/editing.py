@@ -140,7 +140,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
             op="trim_zeros",
             filt=filt,
         )
-    if set(trim.lower()) - set("fb"):
+    if not isinstance(trim, str) or set(trim.lower()) - set("fb"):
         raise ArgumentError("trim is 'f', 'b' or 'fb'", op="trim_zeros", trim=trim)
     axes = range(filt.ndim) if axis is None else [axis_in(axis, filt.ndim, "trim_zeros")]
     for k in axes:

@@ -22,6 +22,7 @@ from plait.numpy.promotion import (
     astype,
     literal,
     promote,
+    refuse_output,
     result_type,
     to_inexact,
     value,
@@ -279,13 +280,15 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     return arithmetic.convert_element_type(wide, t.dtype, t.weak_type)
 
 
-def logaddexp(x1: Any, x2: Any, /) -> Any:
+def logaddexp(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
     """log(exp(x1) + exp(x2)), without overflow on the way.
 
     >>> jnp.logaddexp(-1000.0, -1000.0), jnp.log(jnp.exp(-1000.0) * 2)
     (Array(-999.3068, dtype=float32, weak_type=True),
      Array(-inf, dtype=float32, weak_type=True))
     """
+    if out is not None or where is not None:
+        refuse_output("logaddexp", where)
     x1, x2 = promote("logaddexp", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         return _complex_logaddexp(x1, x2)
@@ -313,12 +316,14 @@ def _complex_logaddexp(x1: Any, x2: Any) -> Any:
 
 
 @at_once(operands=2)
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
+def logaddexp2(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
     """log2(2**x1 + 2**x2), without overflow on the way.
 
     >>> jnp.logaddexp2(jnp.array([3, 1000]), jnp.array([3, 1000]))
     Array([   4., 1001.], dtype=float32)
     """
+    if out is not None or where is not None:
+        refuse_output("logaddexp2", where)
     x1, x2 = promote("logaddexp2", (x1, x2), INEXACT_KIND, together=False)
     if type_of(x1).dtype in COMPLEX:
         scaled = _complex_logaddexp(*(multiply(x, math.log(2)) for x in (x1, x2)))

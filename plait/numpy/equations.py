@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import known_number, listed
 from plait.errors import ArgumentError, ShapeError
 from plait.numpy import reduction, ufuncs
 from plait.numpy.contraction import matmul
@@ -18,6 +18,7 @@ from plait.numpy.factors import matrices
 from plait.numpy.matrices import eye
 from plait.numpy.promotion import (
     astype,
+    axis_in,
     broadcast_shapes,
     promote_dtypes,
     static_int,
@@ -378,7 +379,7 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     a, b = promote_dtypes(op, (a, b))
     a, b = value(op, a), value(op, b)
     if axes is not None:
-        moved = [operator.index(k) % a.ndim for k in axes]
+        moved = [axis_in(k, a.ndim, op) for k in listed(axes, op, "axes")]
         a = ops.permute(a, (*(k for k in range(a.ndim) if k not in moved), *moved))
     shape = a.shape[b.ndim :]
     if a.size != math.prod(shape) ** 2 or b.size != math.prod(shape):
@@ -484,7 +485,10 @@ def lstsq(
         raise ShapeError("a is a matrix, b a vector or matrix with as many rows", op=op, a=a, b=b)
     m, n = a.shape
     eps = float(dtypes.finfo(a.dtype).eps)
-    rcond = eps * max(m, n) if rcond is None else eps if rcond < 0 else rcond
+    if rcond is None:
+        rcond = eps * max(m, n)
+    elif known_number(rcond, op, "rcond") < 0:
+        rcond = eps
     columns = b if b.ndim == 2 else ops.expand_dims(b, (1,))
     limit = np.asarray(rcond, dtypes.real_of(a.dtype))
     x, residuals, rank, s = _lstsq(a, columns, limit)

@@ -22,6 +22,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import COMPLEX
+from plait.core.plain import is_one_of, listed
 from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import ufuncs
@@ -65,7 +66,7 @@ def _plan(
     op: str, x: Any, s: Any, axes: Any, kind: FftType
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The axes to transform and the size that each has in the transform."""
-    sizes = None if s is None else tuple(static_int(n, op, "a size") for n in s)
+    sizes = None if s is None else tuple(static_int(n, op, "a size") for n in listed(s, op, "s"))
     if axes is None:
         if sizes is not None and len(sizes) > x.ndim:
             raise ShapeError("s has more sizes than the array has axes", op=op, a=x, s=sizes)
@@ -148,6 +149,7 @@ def _one(op: str, kind: FftType, a: Any, n: Any, axis: Any, norm: str | None) ->
 
 
 def _two(op: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) -> Any:
+    axes = listed(axes, op, "axes")
     if len(axes) != 2:
         fix = f"{op.replace('2', 'n')} takes any number of axes"
         raise ArgumentError("transforms two axes", op=op, axes=tuple(axes), fix=fix)
@@ -199,6 +201,10 @@ def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 _SWAPPED = {None: "forward", "backward": "forward", "forward": "backward"}
 
 
+def _swapped(norm: str | None) -> str | None:
+    return _SWAPPED[norm] if is_one_of(norm, _SWAPPED) else norm
+
+
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
     """The fft, which is real, of n numbers of which those after the first n // 2 + 1, here left
     out, are conjugates of the others in the opposite order; n is 2 (m - 1) by default.
@@ -207,7 +213,7 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
     Array([1., 1., 1., 1.], dtype=float32)
     """
     a = ufuncs.conj(value("fft.hfft", a))
-    return _one("fft.hfft", IRFFT, a, n, axis, _SWAPPED.get(norm, norm))
+    return _one("fft.hfft", IRFFT, a, n, axis, _swapped(norm))
 
 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
@@ -216,7 +222,7 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
     >>> jnp.fft.ihfft(np.float32([1, 0, 0, 0])).real
     Array([0.25, 0.25, 0.25], dtype=float32)
     """
-    return ufuncs.conj(_one("fft.ihfft", RFFT, a, n, axis, _SWAPPED.get(norm, norm)))
+    return ufuncs.conj(_one("fft.ihfft", RFFT, a, n, axis, _swapped(norm)))
 
 
 # --- two axes

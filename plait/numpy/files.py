@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from plait.core.plain import by_numpy
 from plait.numpy.creation import asarray
 
 
@@ -19,7 +20,7 @@ def save(file: Any, arr: Any, allow_pickle: bool = True) -> None:
     >>> jnp.load(file)
     Array([0, 1, 2], dtype=int32)
     """
-    np.save(file, np.asarray(asarray(arr)), allow_pickle=allow_pickle)
+    by_numpy(np.save, file, np.asarray(asarray(arr)), allow_pickle=allow_pickle)
 
 
 def savez(file: Any, *args: Any, **kwds: Any) -> None:
@@ -33,7 +34,7 @@ def savez(file: Any, *args: Any, **kwds: Any) -> None:
     ['arr_0', 'name']
     """
     named: dict[str, Any] = {k: np.asarray(asarray(a)) for k, a in kwds.items()}
-    np.savez(file, *(np.asarray(asarray(a)) for a in args), **named)
+    by_numpy(np.savez, file, *(np.asarray(asarray(a)) for a in args), **named)
 
 
 def load(file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -46,7 +47,7 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
     >>> jnp.load(file)
     Array([1.5, 2.5], dtype=float32)
     """
-    found = np.load(file, *args, **kwargs)
+    found = by_numpy(np.load, file, *args, **kwargs)
     if not isinstance(found, np.ndarray):
         return found
     if found.dtype.kind == "V" and found.dtype.itemsize == 2 and found.dtype.names is None:
@@ -68,7 +69,7 @@ def array_repr(
     >>> jnp.array_repr(jnp.array([1.25, 2.0]))
     'array([1.25, 2.  ], dtype=float32)'
     """
-    return np.array_repr(np.asarray(arr), max_line_width, precision, suppress_small)
+    return by_numpy(np.array_repr, np.asarray(arr), max_line_width, precision, suppress_small)
 
 
 def array_str(
@@ -82,4 +83,4 @@ def array_str(
     >>> jnp.array_str(jnp.array([1.25, 2.0]))
     '[1.25 2.  ]'
     """
-    return np.array_str(np.asarray(a), max_line_width, precision, suppress_small)
+    return by_numpy(np.array_str, np.asarray(a), max_line_width, precision, suppress_small)

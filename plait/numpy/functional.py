@@ -8,8 +8,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from plait.core.dtypes import INEXACT
+from plait.core.plain import listed
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, several
+from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, describe, several
 from plait.numpy import ufuncs
 from plait.numpy.at_once import at_once
 from plait.numpy.manipulation import concatenate, expand_dims
@@ -28,6 +29,7 @@ from plait.numpy.promotion import (
 from plait.numpy.reduction import sum
 from plait.ops import axes as ops
 from plait.ops.slices import slice_in_dim
+from plait.regions.trace import check_function
 
 _NAMES = r"\(\s*(?:\w+\s*(?:,\s*\w+\s*)*,?)?\s*\)"
 _SIGNATURE = re.compile(
@@ -36,10 +38,9 @@ _SIGNATURE = re.compile(
 
 
 def _parse_signature(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
-    if not _SIGNATURE.match(signature):
-        raise ArgumentError(
-            f"{signature!r} is not a signature", op="vectorize", fix="for example '(n,m),(m)->(n)'"
-        )
+    if not isinstance(signature, str) or not _SIGNATURE.match(signature):
+        summary = f"{describe(signature)!r} is not a signature"
+        raise ArgumentError(summary, op="vectorize", fix="for example '(n,m),(m)->(n)'")
 
     def names(text: str) -> list[tuple[str, ...]]:
         return [tuple(re.findall(r"\w+", group)) for group in re.findall(_NAMES, text)]
@@ -63,7 +64,7 @@ def vectorize(
     >>> area(jnp.ones((2, 3)))
     Array([9., 9.], dtype=float32)
     """
-    if not all(isinstance(e, int | str) for e in excluded):
+    if not all(isinstance(e, int | str) for e in listed(excluded, "vectorize", "excluded")):
         summary = "excluded holds positions and names"
         raise ArgumentTypeError(summary, op="vectorize", excluded=excluded)
     cores = None if signature is None else _parse_signature(signature)
@@ -180,6 +181,7 @@ def apply_along_axis(
     """
     from plait.transforms.vmap import vmap
 
+    check_function(func1d, "apply_along_axis", "func1d")
     arr = value("apply_along_axis", arr)
     axis = axis_in(axis, arr.ndim, "apply_along_axis")
 
@@ -202,6 +204,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
             [8.],
             [8.]]], dtype=float32)
     """
+    check_function(func, "apply_over_axes", "func")
     a = value("apply_over_axes", a)
     for given in axes if isinstance(axes, Iterable) else (axes,):
         axis = axis_in(given, a.ndim, "apply_over_axes")

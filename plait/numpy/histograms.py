@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import listed
+from plait.core.source import called
 from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, ShapeError, several
 from plait.numpy import reduction, ufuncs
 from plait.numpy.creation import array, linspace
@@ -100,7 +102,11 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
         else:
             low, high = astype(reduction.min(a), dtype), astype(reduction.max(a), dtype)
     else:
-        low, high = (astype(array(r), dtype) for r in range)
+        pair = listed(range, "histogram_bin_edges", "range")
+        if len(pair) != 2:
+            summary = "range is a pair: the smallest and the largest number"
+            raise ArgumentError(summary, op=called("histogram_bin_edges"), range=range)
+        low, high = (astype(array(r), dtype) for r in pair)
     flat = ufuncs.equal(low, high)
     low = ufuncs.where(flat, ufuncs.subtract(low, 0.5), low)
     high = ufuncs.where(flat, ufuncs.add(high, 0.5), high)
@@ -177,10 +183,11 @@ def histogramdd(
     ndim = len(columns)
     if isinstance(bins, int | np.integer):
         bins = [bins] * ndim
+    bins = listed(bins, "histogramdd", "bins")
     if len(bins) != ndim:
         summary = f"needs bins for each of {several(ndim, 'dimension')}"
         raise ShapeError(summary, op="histogramdd", bins=several(len(bins), "entry", "entries"))
-    ranges = [None] * ndim if range is None else list(range)
+    ranges = [None] * ndim if range is None else listed(range, "histogramdd", "range")
     if len(ranges) != ndim:
         summary = f"needs a range for each of {several(ndim, 'dimension')}"
         raise ShapeError(summary, op="histogramdd", range=range)

@@ -13,13 +13,15 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.source import called
 from plait.core.types import type_of
-from plait.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError, UnsupportedError
 from plait.numpy.index_parsing import Index, Positions, Range, Static, normalise, parse
 from plait.numpy.promotion import (
     axis_in,
     broadcast_shapes,
     constant,
+    is_arraylike,
     is_base,
     operand,
     out_is_none,
@@ -330,8 +332,9 @@ def fill_number(fill_value: Any, dtype: Any) -> Any:
     """A fill value as a Python number; None for the default (NaN, or the extreme integer)."""
     if fill_value is None:
         return None
-    if np.ndim(fill_value):
-        raise ArgumentError("fill_value is a scalar", op="x.at[...].get", fill_value=fill_value)
+    op = called("x.at[...].get")
+    if not is_arraylike(fill_value) or np.ndim(fill_value):
+        raise ArgumentError("fill_value is a scalar", op=op, fill_value=fill_value)
     number = np.asarray(fill_value).astype(dtypes.storage(dtype)).item()
     return None if number != number else number
 
@@ -388,7 +391,7 @@ def take(
     """
     out_is_none("take", out)
     if mode == "raise":
-        raise ArgumentError(
+        raise UnsupportedError(
             "mode 'raise' needs the values of the indices", op="take", fix="mode='fill'"
         )
     a, indices = value("take", a), operand("take", indices, 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from plait.core.plain import listed
 from plait.errors import ArgumentError, ShapeError, several
 from plait.numpy import contraction, pieces
 from plait.numpy.contraction import matmul, tensordot, vecdot
@@ -54,7 +55,7 @@ def multi_dot(arrays: Sequence[Any], *, precision: Any = None) -> Any:
     >>> jnp.linalg.multi_dot([a, b, c]).shape
     (10,)
     """
-    xs = [value("multi_dot", a, i) for i, a in enumerate(arrays)]
+    xs = [value("multi_dot", a, i) for i, a in enumerate(listed(arrays, "multi_dot", "arrays"))]
     if len(xs) < 2:
         raise ArgumentError(
             "needs at least two arrays", op="multi_dot", arrays=several(len(xs), "array")

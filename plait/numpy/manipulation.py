@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from plait.core.interpreter import Tracer
+from plait.core.source import called
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.numpy.creation import array, asarray
@@ -467,14 +468,14 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     (Array([1, 2], dtype=int32), Array([3, 4], dtype=int32))
     """
     x = value("unstack", x)
-    if not x.ndim:
-        raise ShapeError("an array without axes has no parts", op="unstack", x=x)
-    axis = axis_in(axis, x.ndim, "unstack")
+    axis = axis_in(axis, x.ndim, "unstack") if x.ndim else 0
     return rows(x, axis)
 
 
 def rows(x: Any, axis: int = 0) -> tuple[Any, ...]:
     """The slices of an array or tracer along an axis."""
+    if not x.ndim:
+        raise ShapeError("an array without axes has no parts", op=called("unstack"), x=x)
     n = x.shape[axis]
     if not n:
         return ()

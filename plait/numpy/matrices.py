@@ -18,6 +18,7 @@ from plait.numpy.promotion import astype, constant, known, operand, static_int, 
 from plait.numpy.ufuncs import add, equal, greater_equal, less, power, subtract, where
 from plait.ops.axes import expand_dims, reshape
 from plait.ops.slices import pad
+from plait.regions.trace import check_function
 
 
 def eye(N: int, M: int | None = None, k: Any = 0, dtype: Any = None, *, device: Any = None) -> Any:
@@ -116,7 +117,7 @@ def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     >>> jnp.tril_indices(2)
     (Array([0, 1, 1], dtype=int32), Array([0, 0, 1], dtype=int32))
     """
-    return _index_pair(np.tril_indices(n, k, m))
+    return _index_pair(np.tril_indices(*_sizes(n, k, m)))
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
@@ -125,7 +126,7 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     >>> jnp.arange(9).reshape(3, 3)[jnp.triu_indices(3, k=1)]
     Array([1, 2, 5], dtype=int32)
     """
-    return _index_pair(np.triu_indices(n, k, m))
+    return _index_pair(np.triu_indices(*_sizes(n, k, m)))
 
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
@@ -153,6 +154,12 @@ def _matrix_shape(op: str, arr: Any, k: int) -> tuple[int, int, int]:
     return shape[0], k, shape[1]
 
 
+def _sizes(n: Any, k: Any, m: Any) -> tuple[int, int, int | None]:
+    op = "tril_indices"
+    columns = None if m is None else static_int(m, op, "m")
+    return static_int(n, op, "n"), static_int(k, op, "k"), columns
+
+
 def _index_pair(pair: Sequence[np.ndarray]) -> tuple[Any, Any]:
     rows, columns = (constant(p.astype(dtypes.default_int())) for p in pair)
     return rows, columns
@@ -167,6 +174,7 @@ def mask_indices(
     >>> jnp.mask_indices(3, jnp.triu, 1)
     (Array([0, 0, 1], dtype=int32), Array([1, 2, 2], dtype=int32))
     """
+    check_function(mask_func, "mask_indices", "mask_func")
     mask = known(mask_func(ones((n, n)), k))
     if mask is None:
         raise ConcretizationTypeError(

@@ -9,6 +9,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, INTEGER, UINT
+from plait.core.plain import listed
 from plait.errors import (
     ArgumentError,
     ArgumentTypeError,
@@ -17,8 +18,17 @@ from plait.errors import (
     several,
 )
 from plait.numpy import reduction, ufuncs
-from plait.numpy.manipulation import moveaxis, ravel
-from plait.numpy.promotion import astype, axis_in, known, operand, shape_of, static_int, value
+from plait.numpy.manipulation import moveaxis, ravel, rows
+from plait.numpy.promotion import (
+    astype,
+    axis_in,
+    is_traced_or_device,
+    known,
+    operand,
+    shape_of,
+    static_int,
+    value,
+)
 from plait.ops import axes as ops
 from plait.ops.slices import pad, slice_in_dim
 
@@ -127,7 +137,10 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: str = "raise", order: s
     Array(5, dtype=int32, weak_type=True)
     """
     sizes = shape_of(dims, "ravel_multi_index")
-    parts = [operand("ravel_multi_index", p) for p in multi_index]
+    if is_traced_or_device(multi_index):
+        multi_index = rows(multi_index)
+    parts = listed(multi_index, "ravel_multi_index", "multi_index")
+    parts = [operand("ravel_multi_index", p) for p in parts]
     if len(parts) != len(sizes):
         raise ArgumentError(
             "needs one index for each axis",

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from plait.core.dtypes import INTEGER
-from plait.errors import ArgumentError, ShapeError, several
+from plait.core.plain import is_one_of
+from plait.errors import ArgumentError, ShapeError, UnsupportedError, describe, several
 from plait.numpy import reduction, ufuncs
 from plait.numpy.parts import floor, rint
 from plait.numpy.promotion import astype, is_traced_or_device, known, static_int, value
@@ -49,8 +50,9 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
         "wrap": (),
         "empty": (),
     }
-    if mode not in allowed:
-        raise ArgumentError(f"there is no mode {mode!r}", op="pad", fix=f"one of {list(allowed)}")
+    if not is_one_of(mode, allowed):
+        fix = f"one of {list(allowed)}"
+        raise UnsupportedError(f"there is no mode {describe(mode)!r}", op="pad", fix=fix)
     unknown = set(kwargs) - set(allowed[mode])
     if unknown:
         fix = f"it takes {', '.join(allowed[mode]) or 'nothing else'}"

@@ -8,6 +8,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER
+from plait.core.plain import static_int
 from plait.core.types import type_of
 from plait.errors import DtypeError
 from plait.numpy.at_once import at_once
@@ -327,7 +328,7 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """
     out_is_none("round", out)
     a = operand("round", a)
-    decimals = int(decimals)
+    decimals = static_int(decimals, "round", "decimals")
     dtype = type_of(a).dtype
     if dtype in BOOL:
         raise DtypeError("booleans have no decimals", op="round", a=a)

@@ -9,7 +9,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError
+from plait.errors import ArgumentError, ConcretizationTypeError, DtypeError, ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.at_once import at_once
 from plait.numpy.creation import asarray
@@ -166,6 +166,8 @@ def repeat(
             raise ShapeError(summary, op="repeat", a=a, repeats=host)
         if not host.size:
             host = host.astype(np.int32)  # no list of counts says that it is of integers
+        if host.dtype not in dtypes.INTEGER | dtypes.BOOL:
+            raise DtypeError("repeats are integers", op="repeat", repeats=host)
         counts = np.broadcast_to(host.reshape(-1), (n,))
         positions = np.repeat(np.arange(n, dtype=np.int32), counts)
         if total_repeat_length is not None:

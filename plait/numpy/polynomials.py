@@ -106,7 +106,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     >>> jnp.polyder(jnp.array([1, 2, 3]))
     Array([2., 2.], dtype=float32)
     """
-    p, m = value("polyder", p), static_int(m, "polyder", "m")
+    p, m = _vector("polyder", p), static_int(m, "polyder", "m")
     if m < 0:
         raise ArgumentError("needs m >= 0", op="polyder", m=m)
     if m == 0:
@@ -121,13 +121,20 @@ def polyder(p: Any, m: int = 1) -> Any:
     return ufuncs.multiply(slice_in_dim(p, 0, n - m), factors.astype(p.dtype))
 
 
+def _vector(op: str, p: Any) -> Any:
+    p = value(op, p)
+    if p.ndim != 1:
+        raise ShapeError("the coefficients are a vector", op=op, p=p)
+    return p
+
+
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative of a polynomial, with integration constants k (0).
 
     >>> jnp.polyint(jnp.array([2, 2]), k=5)
     Array([1., 2., 5.], dtype=float32)
     """
-    p, m = value("polyint", p), static_int(m, "polyint", "m")
+    p, m = _vector("polyint", p), static_int(m, "polyint", "m")
     if m < 0:
         raise ArgumentError("needs m >= 0", op="polyint", m=m)
     p, constants = promote_dtypes("polyint", (p, 0 if k is None else k))

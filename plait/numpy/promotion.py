@@ -8,9 +8,8 @@ once and kept: `x + y` inside a trace costs two attribute reads and the op.
 from __future__ import annotations
 
 import contextlib
-import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
@@ -19,13 +18,13 @@ from plait.core import dtypes
 from plait.core.context import context
 from plait.core.dtypes import BOOL, FLOAT, INEXACT, INTEGER
 from plait.core.interpreter import Tracer
+from plait.core.plain import static_int
 from plait.core.primitive import Primitive
-from plait.core.source import warn
+from plait.core.source import called, called_with, warn
 from plait.core.stage import Stager
 from plait.core.types import ArrayType, scalar_type, type_of
 from plait.errors import (
     ArgumentTypeError,
-    PlaitError,
     ShapeError,
     UnsupportedError,
 )
@@ -75,8 +74,10 @@ def operands(op: str, *xs: Any) -> list[Any]:
 
 
 def not_an_array(op: str, x: Any, position: int = 0) -> ArgumentTypeError:
-    """The error for an argument that is not an array, by the argument's name."""
-    name = _parameter_name(op, position)
+    """The error for an argument that is not an array, by the name it has where the user gave it."""
+    function, name = called_with(x) or (op, _parameter_name(op, position))
+    if function != op.rpartition(".")[2]:
+        op = function  # another one than that which met the mistake: which was called
     if isinstance(x, list | tuple):
         kind = f"a {type(x).__name__}"
         fix = f"make it an array first: jnp.asarray({name})"
@@ -442,27 +443,35 @@ def shape_of(shape: Any, op: str) -> tuple[int, ...]:
         if shape.ndim == 0:
             return (static_int(shape, op, "shape"),)
         shape = [shape[k] for k in range(shape.shape[0])]
-    if not isinstance(shape, Iterable):
+    if not isinstance(shape, Iterable) or isinstance(shape, str):
         return check_shape((static_int(shape, op, "shape"),), op)
     return check_shape(tuple(static_int(n, op, "shape") for n in shape), op)
-
-
-def static_int(n: Any, op: str, name: str) -> int:
-    """n as a Python int. Raises an error that names the argument if it is traced or no integer."""
-    try:
-        return operator.index(n)
-    except PlaitError as error:
-        error.given.setdefault("needed_as", f"{name} of {op}")
-        raise
-    except TypeError:
-        raise ArgumentTypeError(f"{name} must be made of ints", op=op, **{name: n}) from None
 
 
 def out_is_none(op: str, out: Any) -> None:
     """Raise for an `out=` argument: arrays never change in place."""
     if out is not None:
+        refuse_output(op)
+
+
+def refuse_output(op: str, where: Any = None) -> NoReturn:
+    """Raise for `out=`, and for the `where=` that says which of its elements are written."""
+    if where is not None:
+        summary = "`where` says which elements of `out` are written, and there is no `out`"
+        fix = "choose with jnp.where(condition, result, other)"
+        raise UnsupportedError(summary, op=called(op), mask=where, fix=fix)
+    raise UnsupportedError(
+        "arrays do not change in place, so `out` must be None",
+        op=called(op),
+        fix="use the returned array",
+    )
+
+
+def not_in_place(op: str, inplace: bool) -> None:
+    """Raise for `inplace=True`."""
+    if inplace:
         raise UnsupportedError(
-            "arrays do not change in place, so `out` must be None",
+            "arrays do not change in place",
             op=op,
-            fix="use the returned array",
+            fix=f"{op}(..., inplace=False) gives a new array",
         )

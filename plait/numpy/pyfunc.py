@@ -13,7 +13,7 @@ from plait.errors import ArgumentError, ArgumentTypeError, ShapeError, several
 from plait.numpy.creation import full
 from plait.numpy.functional import vectorize
 from plait.numpy.manipulation import broadcast_to, moveaxis
-from plait.numpy.promotion import axes_in, axis_in, to_dtype, value
+from plait.numpy.promotion import axes_in, axis_in, not_in_place, to_dtype, value
 from plait.numpy.ufunc_methods import accumulated, reduced_at
 from plait.numpy.updating import At
 from plait.ops.arithmetic import convert_element_type
@@ -164,8 +164,7 @@ class ufunc:
         Array([2., 4.], dtype=float32)
         """
         op = f"{self.__name__}.at"
-        if inplace:
-            raise ArgumentError("arrays do not change in place", op=op, fix="inplace=False")
+        not_in_place(op, inplace)
         a = value(op, a)
         if self.nin == 1:
             return At(a)[indices].apply(self)

@@ -14,6 +14,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INT, UINT
+from plait.core.source import called
 from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import ufuncs
@@ -25,6 +26,8 @@ from plait.numpy.promotion import (
     axis_in,
     broadcast_shapes,
     inexact,
+    is_arraylike,
+    operand,
     out_is_none,
     promote_dtypes,
     to_dtype,
@@ -61,10 +64,17 @@ def _strong(y: Any) -> Any:
     return astype(y, y.dtype) if y.type.weak_type else y
 
 
+def _checked_mask(op: str, mask: Any) -> Any:
+    if not is_arraylike(mask) or type_of(operand(op, mask)).dtype not in BOOL:
+        summary = "`where` is made of booleans"
+        raise DtypeError(summary, op=called(op), mask=mask, fix="where=mask != 0")
+    return operand(op, mask)
+
+
 def _masked(op: str, x: Any, mask: Any, identity: Any) -> Any:
     if mask is None:
         return x
-    mask = ufuncs.to_bool(op, mask)
+    mask = _checked_mask(op, mask)
     shape = broadcast_shapes(x.shape, type_of(mask).shape)
     return select(mask, x if x.shape == shape else broadcast_to(x, shape), identity)
 
@@ -323,7 +333,7 @@ def _count(op: str, x: Any, axes: tuple[int, ...], mask: Any, dtype: Any) -> Any
     """The number of elements along axes that a mask picks: a Python number without a mask."""
     if mask is None:
         return _size(x.shape, axes)
-    mask = broadcast_to(value(op, ufuncs.to_bool(op, mask)), x.shape)
+    mask = broadcast_to(value(op, _checked_mask(op, mask)), x.shape)
     return sum(mask, axes, dtype)
 
 
@@ -346,7 +356,7 @@ def mean(
     x = value("mean", a)
     chosen, work = _work_dtype(x, dtype)
     axes = axes_in(axis, x.ndim, "mean")
-    x = _spread(astype(x, work), where)
+    x = _spread("mean", astype(x, work), where)
     count = _count("mean", x, axes, where, dtypes.real_of(work))
     total = sum(x, axes, where=where)
     part = np.asarray(count, work) if isinstance(count, int) else astype(count, work)
@@ -354,11 +364,12 @@ def mean(
     return _keep(astype(y, chosen), x.shape, axes, keepdims)
 
 
-def _spread(x: Any, mask: Any) -> Any:
+def _spread(op: str, x: Any, mask: Any) -> Any:
     # A mask with more elements than x repeats those of x.
     if mask is None:
         return x
-    return broadcast_to(x, broadcast_shapes(x.shape, type_of(mask).shape))
+    shape = type_of(_checked_mask(op, mask)).shape
+    return broadcast_to(x, broadcast_shapes(x.shape, shape))
 
 
 @at_once(operands=1)
@@ -453,11 +464,11 @@ def std(
 
 def _ddof(op: str, ddof: Any, correction: Any) -> Any:
     if correction is None:
-        return ddof
+        return ddof if isinstance(ddof, int | float) else operand(op, ddof, 4)
     if not isinstance(ddof, int) or ddof != 0:
         summary = "ddof and correction are one thing: give one of them"
         raise ArgumentError(summary, op=op, ddof=ddof, correction=correction)
-    return correction
+    return correction if isinstance(correction, int | float) else operand(op, correction)
 
 
 def _variance(
@@ -467,7 +478,7 @@ def _variance(
     if x.dtype in COMPLEX and work not in COMPLEX:
         raise DtypeError("complex numbers need a complex dtype", op=op, a=x, dtype=dtype)
     axes = axes_in(axis, x.ndim, op)
-    x = _spread(astype(x, work), where)
+    x = _spread(op, astype(x, work), where)
     real = dtypes.real_of(work)
     middle = mean(x, axes, keepdims=True, where=where) if mean_given is None else mean_given
     distance = ufuncs.subtract(x, middle)

@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import by_numpy
 from plait.core.types import type_of
 from plait.numpy.creation import array
 from plait.numpy.promotion import is_arraylike, is_traced_or_device, operand
@@ -148,7 +149,7 @@ def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
     source = from_
     if is_traced_or_device(from_) or isinstance(from_, np.ndarray | np.generic):
         source = from_.dtype
-    return np.can_cast(dtypes.as_dtype(source), dtypes.as_dtype(to), casting)
+    return by_numpy(np.can_cast, dtypes.as_dtype(source), dtypes.as_dtype(to), casting)
 
 
 def finfo(dtype: Any) -> Any:

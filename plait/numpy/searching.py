@@ -10,6 +10,8 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, INEXACT
+from plait.core.plain import is_one_of, listed
+from plait.core.source import called
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError, several
 from plait.numpy import ufuncs
@@ -184,7 +186,7 @@ def searchsorted(
     """
     if side not in ("left", "right"):
         raise ArgumentError("side is 'left' or 'right'", op="searchsorted", side=side)
-    if method not in _SEARCHES:
+    if not is_one_of(method, _SEARCHES):
         fix = f"one of {_SEARCHES}"
         raise ArgumentError("there is no such method", op="searchsorted", method=method, fix=fix)
     a, v = promote_dtypes("searchsorted", (a, v))
@@ -192,6 +194,8 @@ def searchsorted(
         raise ShapeError("needs a vector to search in", op="searchsorted", a=a)
     if sorter is not None:
         a = take(a, sorter)
+        if a.ndim != 1:
+            raise ShapeError("sorter is a vector", op="searchsorted", sorter=sorter)
     n = a.shape[0]
     index = dtypes.int32 if n < 2**31 else dtypes.int64
     if not n:
@@ -345,6 +349,8 @@ def packed_positions(mask: Any, size: int) -> tuple[Any, Any]:
     from plait.numpy.cumulative import cumsum
 
     n = mask.shape[0]
+    if size < 0:
+        raise ArgumentError("size is at least 0", op=called(), size=size)
     if not n or not size:
         return constant(np.zeros(size, np.int32)), total(mask, dtype=dtypes.int32)
     counted = cumsum(mask, dtype=dtypes.int32)
@@ -435,7 +441,9 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     >>> jnp.select([x < 2, x < 4], [-x, 10 * x], default=99)
     Array([ 0, -1, 20, 30, 99, 99], dtype=int32)
     """
-    if len(condlist) != len(choicelist) or not len(condlist):
+    condlist = listed(condlist, "select", "condlist")
+    choicelist = listed(choicelist, "select", "choicelist")
+    if len(condlist) != len(choicelist) or not condlist:
         raise ArgumentError(
             "needs as many choices as conditions, at least one",
             op="select",
@@ -459,7 +467,9 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     a = value("choose", a)
     if a.dtype in dtypes.INTEGER and a.dtype.itemsize < 4:
         a = astype(a, dtypes.int32)  # there may be more choices than fewer bits can count
-    choices = list(rows(choices)) if is_traced_or_device(choices) else list(choices)
+    if is_traced_or_device(choices):
+        choices = rows(choices)
+    choices = listed(choices, "choose", "choices")
     n = len(choices)
     if mode == "raise":
         host = known(a)
@@ -495,7 +505,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     conditions = [
         value("piecewise", c if not isinstance(c, list) else np.asarray(c, bool)) for c in condlist
     ]
-    functions = list(funclist)
+    functions = listed(funclist, "piecewise", "funclist")
     if len(functions) == len(conditions):
         functions.append(0)
     elif len(functions) != len(conditions) + 1:

@@ -9,7 +9,8 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import COMPLEX, INEXACT
-from plait.errors import ArgumentError, DtypeError, ShapeError, several
+from plait.core.plain import is_one_of, known_number
+from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError, describe, several
 from plait.numpy import contraction, reduction, ufuncs
 from plait.numpy.at_once import at_once
 from plait.numpy.indexing import take_along_axis
@@ -178,12 +179,14 @@ def _quantile(
 ) -> Any:
     out_is_none(op, out)
     if overwrite_input:
-        raise ArgumentError("arrays do not change in place", op=op, fix="overwrite_input=False")
-    if method not in _METHODS:
-        raise ArgumentError(f"there is no method {method!r}", op=op, fix=f"one of {_METHODS}")
+        fix = "overwrite_input=False"
+        raise UnsupportedError("arrays do not change in place", op=op, fix=fix)
+    if not is_one_of(method, _METHODS):
+        fix = f"one of {_METHODS}"
+        raise ArgumentError(f"there is no method {describe(method)!r}", op=op, fix=fix)
     if weights is not None and method != "inverted_cdf":
         summary = f"method {method!r} knows no weights"
-        raise ArgumentError(summary, op=op, fix="method='inverted_cdf'")
+        raise UnsupportedError(summary, op=op, fix="method='inverted_cdf'")
     a = to_inexact(op, value(op, a))
     if a.dtype in COMPLEX:
         raise DtypeError("complex numbers have no order", op=op, a=a)
@@ -332,7 +335,7 @@ def cov(
         x = astype(x, to_dtype(dtype))
     elif x.dtype not in INEXACT:
         x = astype(x, inexact(x.dtype))
-    ddof = (0 if bias else 1) if ddof is None else ddof
+    ddof = (0 if bias else 1) if ddof is None else known_number(ddof, "cov", "ddof")
     real = dtypes.real_of(x.dtype)
     n = x.shape[1]
     if n == 0:

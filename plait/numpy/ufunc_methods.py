@@ -12,7 +12,15 @@ from plait.errors import ArgumentError, DtypeError
 from plait.numpy import cumulative, elementary, reduction, ufuncs
 from plait.numpy.creation import array, full
 from plait.numpy.manipulation import concatenate, expand_dims, moveaxis, ravel
-from plait.numpy.promotion import astype, axes_in, axis_in, out_is_none, to_dtype, value
+from plait.numpy.promotion import (
+    astype,
+    axes_in,
+    axis_in,
+    not_in_place,
+    out_is_none,
+    to_dtype,
+    value,
+)
 from plait.numpy.updating import At
 from plait.ops import cumulative as ops
 from plait.ops.axes import reshape
@@ -92,6 +100,7 @@ def _reduce(function: Function) -> Function:
         """
         out_is_none(name, out)
         if function in _SUMS:
+            array = value(name, array)
             return _SUMS[function](array, axis, dtype, None, keepdims, initial, where)
         x = value(name, array)
         if dtype is not None:
@@ -227,10 +236,7 @@ def _at(name: str) -> Function:
         >>> jnp.add.at(jnp.array([1, 2, 3]), jnp.array([0, 0]), 10, inplace=False)
         Array([21,  2,  3], dtype=int32)
         """
-        if inplace:
-            raise ArgumentError(
-                "arrays do not change in place", op=f"{name}.at", fix="inplace=False"
-            )
+        not_in_place(f"{name}.at", inplace)
         return getattr(At(value(name, a))[indices], name)(b)
 
     return at

@@ -16,8 +16,9 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, UINT
 from plait.core.interpreter import Tracer
+from plait.core.source import called
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError, IntegerOverflowError
+from plait.errors import ArgumentError, CallError, DtypeError, IntegerOverflowError
 from plait.numpy.at_once import at_once
 from plait.numpy.promotion import (
     INEXACT_KIND,
@@ -30,6 +31,7 @@ from plait.numpy.promotion import (
     literal,
     operand,
     promote,
+    refuse_output,
     to_inexact,
     value,
 )
@@ -40,31 +42,37 @@ from plait.ops.bitcast import bitcast_convert_type
 # --- arithmetic
 
 
-def add(x: Any, y: Any, /) -> Any:
+def add(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x + y, element by element; booleans give their logical or.
 
     >>> jnp.add(jnp.array([1, 2]), jnp.array([[10], [20]]))
     Array([[11, 12],
            [21, 22]], dtype=int32)
     """
+    if out is not None or where is not None:
+        refuse_output("add", where)
     return combine(arithmetic.add, "add", x, y)
 
 
-def subtract(x: Any, y: Any, /) -> Any:
+def subtract(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x - y, element by element. Raises DtypeError for booleans.
 
     >>> jnp.subtract(5, jnp.arange(3))
     Array([5, 4, 3], dtype=int32)
     """
+    if out is not None or where is not None:
+        refuse_output("subtract", where)
     return combine(arithmetic.sub, "subtract", x, y)
 
 
-def multiply(x: Any, y: Any, /) -> Any:
+def multiply(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x * y, element by element; booleans give their logical and.
 
     >>> jnp.multiply(jnp.arange(3), 0.5)
     Array([0. , 0.5, 1. ], dtype=float32, weak_type=True)
     """
+    if out is not None or where is not None:
+        refuse_output("multiply", where)
     return combine(arithmetic.mul, "multiply", x, y)
 
 
@@ -367,21 +375,25 @@ def copysign(x: Any, y: Any, /) -> Any:
     return where(signbit(y), arithmetic.neg.bind(size), size)
 
 
-def maximum(x: Any, y: Any, /) -> Any:
+def maximum(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """The larger of x and y, element by element; NaN if one is NaN.
 
     >>> jnp.maximum(jnp.array([1.0, 4.0, jnp.nan]), 2)
     Array([ 2.,  4., nan], dtype=float32)
     """
+    if out is not None or where is not None:
+        refuse_output("maximum", where)
     return combine(compare.max, "maximum", x, y)
 
 
-def minimum(x: Any, y: Any, /) -> Any:
+def minimum(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """The smaller of x and y, element by element; NaN if one is NaN.
 
     >>> jnp.minimum(jnp.array([1.0, 4.0, jnp.nan]), 2)
     Array([ 1.,  2., nan], dtype=float32)
     """
+    if out is not None or where is not None:
+        refuse_output("minimum", where)
     return combine(compare.min, "minimum", x, y)
 
 
@@ -437,7 +449,7 @@ def clip(
     arr = operand("clip", arr)
     for name, x in (("arr", arr), ("min", low), ("max", high)):
         if x is not None and type_of(operand("clip", x)).dtype in COMPLEX:
-            raise DtypeError("complex numbers have no order", op="clip", **{name: x})
+            raise DtypeError("complex numbers have no order", op=called("clip"), **{name: x})
     if low is None and high is None:
         return value("clip", arr)
     if low is not None:
@@ -552,32 +564,38 @@ def to_bool(op: str, x: Any, position: int = 0) -> Any:
 
 
 @at_once(operands=2)
-def logical_and(x: Any, y: Any, /) -> Any:
+def logical_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """Whether both are nonzero, element by element.
 
     >>> jnp.logical_and(jnp.array([0, 1, 2]), True)
     Array([False,  True,  True], dtype=bool)
     """
+    if out is not None or where is not None:
+        refuse_output("logical_and", where)
     return _logical("logical_and", compare.bitwise_and, x, y)
 
 
 @at_once(operands=2)
-def logical_or(x: Any, y: Any, /) -> Any:
+def logical_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """Whether one is nonzero, element by element.
 
     >>> jnp.logical_or(jnp.array([0, 1, 2]), False)
     Array([False,  True,  True], dtype=bool)
     """
+    if out is not None or where is not None:
+        refuse_output("logical_or", where)
     return _logical("logical_or", compare.bitwise_or, x, y)
 
 
 @at_once(operands=2)
-def logical_xor(x: Any, y: Any, /) -> Any:
+def logical_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """Whether exactly one is nonzero, element by element.
 
     >>> jnp.logical_xor(jnp.array([0, 1, 2]), True)
     Array([ True, False, False], dtype=bool)
     """
+    if out is not None or where is not None:
+        refuse_output("logical_xor", where)
     return _logical("logical_xor", compare.bitwise_xor, x, y)
 
 
@@ -594,30 +612,36 @@ def logical_not(x: Any, /) -> Any:
     return compare.bitwise_not(to_bool("logical_not", x))
 
 
-def bitwise_and(x: Any, y: Any, /) -> Any:
+def bitwise_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x & y, bit by bit; booleans give their logical and.
 
     >>> jnp.bitwise_and(jnp.array([0b0110, 0b1111]), 0b0011)
     Array([2, 3], dtype=int32)
     """
+    if out is not None or where is not None:
+        refuse_output("bitwise_and", where)
     return combine(compare.bitwise_and, "bitwise_and", x, y)
 
 
-def bitwise_or(x: Any, y: Any, /) -> Any:
+def bitwise_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x | y, bit by bit.
 
     >>> jnp.bitwise_or(0b0110, 0b0011)
     Array(7, dtype=int32, weak_type=True)
     """
+    if out is not None or where is not None:
+        refuse_output("bitwise_or", where)
     return combine(compare.bitwise_or, "bitwise_or", x, y)
 
 
-def bitwise_xor(x: Any, y: Any, /) -> Any:
+def bitwise_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x ^ y, bit by bit.
 
     >>> jnp.bitwise_xor(0b0110, 0b0011)
     Array(5, dtype=int32, weak_type=True)
     """
+    if out is not None or where is not None:
+        refuse_output("bitwise_xor", where)
     return combine(compare.bitwise_xor, "bitwise_xor", x, y)
 
 
@@ -699,7 +723,7 @@ def where(
 
         return nonzero(condition, size=size, fill_value=fill_value)
     if x is None or y is None:
-        raise ArgumentError("takes both x and y, or neither", op="where")
+        raise CallError("takes both x and y, or neither", op="where")
     if size is not None or fill_value is not None:
         raise ArgumentError("size and fill_value go with the condition alone", op="where")
     return _select(condition, x, y)

@@ -23,6 +23,7 @@ from plait.numpy.promotion import (
     constant,
     is_base,
     is_traced_or_device,
+    not_in_place,
     operand,
     value,
 )
@@ -420,7 +421,7 @@ def put_along_axis(
     Array([[1, 0],
            [0, 2]], dtype=int32)
     """
-    _not_in_place("put_along_axis", inplace)
+    not_in_place("put_along_axis", inplace)
     arr = value("put_along_axis", arr)
     shape = arr.shape
     if axis is None:
@@ -449,7 +450,7 @@ def put(a: Any, ind: Any, v: Any, mode: Any = None, *, inplace: bool = True) -> 
     Array([[5, 0],
            [0, 6]], dtype=int32)
     """
-    _not_in_place("put", inplace)
+    not_in_place("put", inplace)
     a = value("put", a)
     ind, v = value("put", ind, 1), value("put", v, 2)
     if not a.size or not ind.size or not v.size:
@@ -475,7 +476,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     """
     from plait.numpy.cumulative import cumsum
 
-    _not_in_place("place", inplace)
+    not_in_place("place", inplace)
     arr, vals = value("place", arr), value("place", vals, 2)
     mask = value("place", ufuncs.to_bool("place", mask, 1))
     if mask.size != arr.size:
@@ -497,7 +498,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
     Array([[7, 0, 0],
            [0, 7, 0]], dtype=int32)
     """
-    _not_in_place("fill_diagonal", inplace)
+    not_in_place("fill_diagonal", inplace)
     if wrap:
         raise ArgumentError("wrap=True is not supported", op="fill_diagonal")
     a, val = value("fill_diagonal", a), value("fill_diagonal", val, 1)
@@ -511,15 +512,6 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 
         values = resize(ops.reshape(val, (val.size,)), (n,))
     return _update(Place(a, (np.arange(n),) * a.ndim), "set", values)
-
-
-def _not_in_place(op: str, inplace: bool) -> None:
-    if inplace:
-        raise ArgumentError(
-            "arrays do not change in place",
-            op=op,
-            fix=f"{op}(..., inplace=False) gives a new array",
-        )
 
 
 __all__ = ["At", "fill_diagonal", "place", "put", "put_along_axis"]

@@ -8,6 +8,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INTEGER, NUMBER, REAL
+from plait.core.plain import static_int
 from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.sample import booleans, complex_, integers, positive, real
 from plait.core.types import ArrayType, type_of
@@ -206,7 +207,7 @@ def convert_element_type(operand: Any, new_dtype: Any, weak_type: bool = False) 
         return operand
     if isinstance(operand, int) and not isinstance(operand, bool):
         dtypes.check_fits(operand, dtype, op="convert_element_type")
-    return convert_p.bind(operand, dtype=dtype, weak_type=weak_type)
+    return convert_p.bind(operand, dtype=dtype, weak_type=bool(weak_type))
 
 
 def _is_host(x: Any) -> bool:
@@ -270,6 +271,9 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     >>> lax.reduce_precision(jnp.array([3.1415927]), exponent_bits=8, mantissa_bits=7)
     Array([3.140625], dtype=float32)
     """
+    op = "reduce_precision"
+    exponent_bits = static_int(exponent_bits, op, "exponent_bits")
+    mantissa_bits = static_int(mantissa_bits, op, "mantissa_bits")
     return reduce_precision_p.bind(
         operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
     )
@@ -334,7 +338,7 @@ def integer_pow(x: Any, y: int) -> Any:
     >>> lax.integer_pow(jnp.array([2, -3]), 3)
     Array([  8, -27], dtype=int32)
     """
-    return integer_pow_p.bind(x, y=int(y))
+    return integer_pow_p.bind(x, y=static_int(y, "integer_pow", "y"))
 
 
 def square(x: Any) -> Any:

@@ -14,8 +14,10 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.context import running_map
+from plait.core.plain import ints
 from plait.core.primitive import Linear, register, zeros_hook
 from plait.core.sample import real
+from plait.core.source import called
 from plait.core.types import ArrayType, type_of
 from plait.errors import (
     ArgumentTypeError,
@@ -33,14 +35,14 @@ def normalise_axis(axis: Any, ndim: int, op: str | None = None) -> int:
         index = operator.index(axis)
     except TypeError:
         fix = "arrays to be joined are one argument: [a, b]" if hasattr(axis, "shape") else None
-        raise ArgumentTypeError("an axis is an int", op=op, axis=axis, fix=fix) from None
+        raise ArgumentTypeError("an axis is an int", op=called(op), axis=axis, fix=fix) from None
     if not -ndim <= index < ndim:
         fix = f"an axis from {-ndim} to {ndim - 1}" if ndim else "the array has no axis"
         if (name := running_map()) is not None:
             fix += f"; under {name} a function sees one row, without the mapped axis"
         raise OutOfRangeError(
             f"axis {index} is out of range for an array of {several(ndim, 'dimension')}",
-            op=op,
+            op=called(op),
             fix=fix,
         )
     return index + ndim if index < 0 else index
@@ -58,7 +60,7 @@ def normalise_axes(axes: Any, ndim: int, op: str | None = None) -> tuple[int, ..
         fix = (
             "name it once" if min(axes) >= 0 else "name it once: negative axes count from the last"
         )
-        raise ShapeError(f"axis {twice} is named twice", op=op, axes=tuple(axes), fix=fix)
+        raise ShapeError(f"axis {twice} is named twice", op=called(op), axes=tuple(axes), fix=fix)
     return found
 
 
@@ -71,9 +73,11 @@ def check_shape(shape: Any, op: str | None = None) -> tuple[int, ...]:
     except PlaitError:
         raise  # a traced size says so itself
     except TypeError:
-        raise ArgumentTypeError("a shape is a sequence of ints", op=op, shape=shape) from None
+        raise ArgumentTypeError(
+            "a shape is a sequence of ints", op=called(op), shape=shape
+        ) from None
     if any(n < 0 for n in sizes):
-        raise ShapeError("the sizes of a shape are at least 0", op=op, shape=sizes)
+        raise ShapeError("the sizes of a shape are at least 0", op=called(op), shape=sizes)
     return sizes
 
 
@@ -130,7 +134,8 @@ def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequenc
     Array([[1, 1, 1],
            [2, 2, 2]], dtype=int32)
     """
-    shape, dims = tuple(shape), tuple(broadcast_dimensions)
+    op = "broadcast_in_dim"
+    shape, dims = ints(shape, op, "shape"), ints(broadcast_dimensions, op, "broadcast_dimensions")
     if shape == type_of(x).shape and dims in ((), tuple(range(len(shape)))):
         return x
     return broadcast_in_dim_p.bind(x, shape=shape, dims=dims)
@@ -241,7 +246,7 @@ permute_p = register(Permute())
 def permute(x: Any, permutation: Sequence[int]) -> Any:
     """Reorder the axes of x; negative axes count from the last. Raises ShapeError."""
     ndim = type_of(x).ndim
-    axes = tuple(a + ndim if a < 0 else a for a in map(operator.index, permutation))
+    axes = tuple(a + ndim if a < 0 else a for a in ints(permutation, "transpose", "permutation"))
     return x if axes == tuple(range(ndim)) else permute_p.bind(x, axes=axes)
 
 
@@ -302,8 +307,9 @@ def expand_dims(x: Any, dimensions: Sequence[int]) -> Any:
     >>> lax.expand_dims(jnp.zeros((2, 3)), (0, 2)).shape
     (1, 2, 1, 3)
     """
+    dimensions = ints(dimensions, "expand_dims", "dimensions")
     ndim = type_of(x).ndim + len(dimensions)
-    new = set(normalise_axes(tuple(dimensions), ndim, "expand_dims"))
+    new = set(normalise_axes(dimensions, ndim, "expand_dims"))
     sizes = iter(type_of(x).shape)
     return reshape(x, [1 if k in new else next(sizes) for k in range(ndim)])
 
@@ -345,7 +351,8 @@ def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     Array([[3, 2, 1],
            [6, 5, 4]], dtype=int32)
     """
-    axes = normalise_axes(tuple(dimensions), type_of(operand).ndim, "rev")
+    axes = ints(dimensions, "rev", "dimensions")
+    axes = normalise_axes(axes, type_of(operand).ndim, "rev")
     return rev_p.bind(operand, axes=axes) if axes else operand
 
 

@@ -119,7 +119,7 @@ class HostFunction:
                 f"the callback {function_name(self.function)} returned another type than declared",
                 op=self.what,
                 declared=type,
-                returned=value,
+                returns=value,
                 fix="declare what it returns, or convert the result",
             )
         return value.astype(dtypes.storage(type.dtype), copy=False)

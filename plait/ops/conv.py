@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import ints, listed, static_int
 from plait.core.primitive import LinearOperand, Primitive, register, zeros_of
 from plait.core.sample import complex_, integers, real
 from plait.core.types import ArrayType, type_of
@@ -25,7 +26,6 @@ from plait.ops.dot import (
     result_dtype,
     to_result,
 )
-from plait.ops.slices import ints
 from plait.ops.window_shape import Window, padding_pairs, windows_of, word_pads
 
 
@@ -425,6 +425,7 @@ def conv_dimension_numbers(
     ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
     op = "conv_dimension_numbers"
+    lhs_shape, rhs_shape = ints(lhs_shape, op, "lhs_shape"), ints(rhs_shape, op, "rhs_shape")
     ndim = len(lhs_shape)
     if len(rhs_shape) != ndim:
         raise ShapeError(
@@ -473,7 +474,9 @@ def conv_general_permutations(dimension_numbers: Any) -> tuple[tuple[int, ...], 
     >>> lax.conv_general_permutations(("NHWC", "HWIO", "NHWC"))
     ((0, 3, 1, 2), (3, 2, 0, 1), (0, 3, 1, 2))
     """
-    shape = (1,) * len(dimension_numbers[0])
+    numbers = listed(dimension_numbers, "conv_general_permutations", "dimension_numbers")
+    first = numbers[0] if numbers and isinstance(numbers[0], Sequence) else ()
+    shape = (1,) * len(first)
     return tuple(conv_dimension_numbers(shape, shape, dimension_numbers))
 
 
@@ -536,8 +539,8 @@ def conv_general_dilated(
         lhs_dilation=base,
         rhs_dilation=dilation,
         dimension_numbers=spec,
-        feature_group_count=int(feature_group_count),
-        batch_group_count=int(batch_group_count),
+        feature_group_count=static_int(feature_group_count, op, "feature_group_count"),
+        batch_group_count=static_int(batch_group_count, op, "batch_group_count"),
         precision=canonical_precision(precision, op),
         preferred_element_type=preferred_dtype(preferred_element_type),
     )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import ints, static_int
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ShapeError, several
 from plait.ops.arithmetic import convert_element_type
@@ -22,7 +23,7 @@ from plait.ops.conv import (
     out_shape,
 )
 from plait.ops.dot import PrecisionLike, dot_general, preferred_dtype
-from plait.ops.slices import concatenate, ints, pad, slice_p
+from plait.ops.slices import concatenate, pad, slice_p
 from plait.ops.window_shape import Window, padding_pairs, word_pads
 
 _TRANSPOSED_LAYOUTS = {
@@ -298,22 +299,24 @@ def _shape(
     spec = conv_dimension_numbers(lhs_shape, rhs_shape, dimension_numbers)
     sizes = [lhs_shape[a] for a in spec.lhs_spec[2:]]
     kernel = [rhs_shape[a] for a in spec.rhs_spec[2:]]
+    op = "conv_general_shape_tuple"
+    strides = ints(strides, op, "strides")
     pairs = (
-        tuple(word_pads(sizes, kernel, strides, padding, "conv_general_shape_tuple"))
+        tuple(word_pads(sizes, kernel, strides, padding, op))
         if is_word(padding)
-        else padding_pairs(padding, "conv_general_shape_tuple")
+        else padding_pairs(padding, op)
     )
     ones = (1,) * len(sizes)
     return out_shape(
         ArrayType(lhs_shape, dtypes.float32),
         ArrayType(rhs_shape, dtypes.float32),
-        window_strides=tuple(strides),
+        window_strides=strides,
         padding=pairs,
         lhs_dilation=ones if lhs_dilation is None else tuple(lhs_dilation),
         rhs_dilation=ones,
         dimension_numbers=spec,
         feature_group_count=1,
-        batch_group_count=batch_group_count,
+        batch_group_count=static_int(batch_group_count, op, "batch_group_count"),
     )
 
 

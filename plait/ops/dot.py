@@ -15,6 +15,7 @@ from plait.config import state
 from plait.core import dtypes
 from plait.core.primitive import LinearOperand, Primitive, register
 from plait.core.sample import booleans, complex_, integers, real
+from plait.core.source import called
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, PlaitError, ShapeError
 from plait.hlo.types import element
@@ -165,7 +166,7 @@ def _level(precision: Any, op: str) -> Any:
 def _bad_precision(precision: Any, op: str) -> ArgumentError:
     return ArgumentError(
         "this is not a precision",
-        op=op,
+        op=called(op),
         precision=precision,
         fix="lax.Precision, one of its names, a pair of these, or a lax.DotAlgorithmPreset",
     )

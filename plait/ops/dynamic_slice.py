@@ -7,13 +7,13 @@ inside the operand.
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import ints, listed, static_int
 from plait.core.primitive import Linear, LinearOperand, register, zeros_of
 from plait.core.sample import integers, real
 from plait.core.types import ArrayType, type_of
@@ -21,7 +21,7 @@ from plait.errors import ArgumentError, DtypeError, ShapeError, describe, severa
 from plait.ops.arithmetic import add, convert_element_type
 from plait.ops.axes import expand_dims, normalise_axis
 from plait.ops.compare import clamp, lt, select
-from plait.ops.slices import add_rows, index_in_dim, ints, squeeze, typed
+from plait.ops.slices import add_rows, index_in_dim, squeeze, typed
 
 
 def check_starts(starts: Sequence[ArrayType], x: ArrayType) -> None:
@@ -209,6 +209,7 @@ def start_scalars(
         )
     if isinstance(allow_negative, bool):
         allow_negative = (allow_negative,) * len(shape)
+    allow_negative = tuple(listed(allow_negative, op, "allow_negative_indices"))
     if len(allow_negative) != len(shape):
         raise ShapeError(
             "allow_negative_indices is one bool, or one for each axis of the operand, which has "
@@ -306,7 +307,8 @@ def dynamic_slice_in_dim(
     axis = normalise_axis(axis, len(shape), "dynamic_slice_in_dim")
     starts: list[Any] = [0] * len(shape)
     sizes = list(shape)
-    starts[axis], sizes[axis] = start_index, operator.index(slice_size)
+    starts[axis] = start_index
+    sizes[axis] = static_int(slice_size, "dynamic_slice_in_dim", "slice_size")
     return dynamic_slice(operand, starts, sizes, allow_negative_indices=allow_negative_indices)
 
 

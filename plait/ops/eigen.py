@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import listed
 from plait.core.primitive import Primitive, register
 from plait.core.sample import complex_, real
 from plait.core.types import ArrayType, type_of
@@ -179,7 +180,7 @@ def eigh(
 
 def subset_is_all(op: str, subset: tuple[int, int] | None, sizes: tuple[int, ...]) -> None:
     """Raise ArgumentError for a subset of the eigenvalues or singular values."""
-    if subset is not None and tuple(subset) != (0, *sizes):
+    if subset is not None and tuple(listed(subset, op, "subset_by_index")) != (0, *sizes):
         raise ArgumentError(
             "computes all values, not a subset",
             op=op,

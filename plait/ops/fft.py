@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import math
-import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import COMPLEX
+from plait.core.plain import ints
 from plait.core.primitive import Linear, register
 from plait.core.sample import complex_, real
 from plait.core.types import ArrayType, type_of
@@ -168,7 +168,7 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     Array([1.+0.j, 1.+0.j, 1.+0.j], dtype=complex64)
     """
     kind = FftType.from_any(fft_type)
-    lengths = tuple(map(operator.index, fft_lengths))
+    lengths = ints(fft_lengths, "fft", "fft_lengths")
     have = type_of(x)
     if len(lengths) > 3:
         raise ShapeError(

@@ -13,14 +13,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import ints, is_one_of
 from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.sample import complex_, integers, real
+from plait.core.source import called
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, describe
 from plait.hlo.types import array_i64
 from plait.ops.axes import broadcast_in_dim, expand_dims
 from plait.ops.dynamic_slice import common_starts
-from plait.ops.slices import concatenate_p, ints
+from plait.ops.slices import concatenate_p
 
 
 class GatherScatterMode(enum.Enum):
@@ -45,13 +47,14 @@ class GatherScatterMode(enum.Enum):
         """The mode that a mode or its name means; None is FILL_OR_DROP. Raises ArgumentError."""
         if isinstance(mode, GatherScatterMode):
             return mode
-        found = _MODES.get(mode)
-        if found is None:
+        if not is_one_of(mode, _MODES):
             names = ", ".join(repr(n) for n in _MODES if n)
             raise ArgumentError(
-                f"{mode!r} is not a mode of gather and scatter", fix=f"one of {names}"
+                f"{describe(mode)!r} is not a mode of gather and scatter",
+                op=called(),
+                fix=f"one of {names}",
             )
-        return found
+        return _MODES[mode]
 
 
 _MODES = {
@@ -494,7 +497,7 @@ def _fill(value: Any, dtype: Any) -> Any:
         return None
     try:
         number = np.asarray(value).astype(dtypes.storage(dtype)).item()
-    except ValueError:
+    except (ValueError, TypeError):
         raise ArgumentError("fill_value is a scalar", op="gather", fill_value=value) from None
     if number != number and dtype in dtypes.INEXACT:  # NaN: unequal to itself, no key for a cache
         return None

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import static_int
 from plait.core.primitive import Primitive, register
 from plait.core.sample import complex_, real
 from plait.core.types import ArrayType, type_of
@@ -256,8 +256,9 @@ def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
     >>> lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2, 2], jnp.int32), 3)
     Array([2, 0, 1], dtype=int32)
     """
+    op = "lu_pivots_to_permutation"
     return lu_pivots_to_permutation_p.bind(
-        pivots, permutation_size=operator.index(permutation_size)
+        pivots, permutation_size=static_int(permutation_size, op, "permutation_size")
     )
 
 

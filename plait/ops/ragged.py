@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from plait.core.dtypes import INTEGER
+from plait.core.plain import listed
 from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.ops.arithmetic import sub
@@ -107,7 +108,11 @@ def ragged_dot_general(
         )
     if sizes.dtype not in INTEGER:
         raise DtypeError("group_sizes holds integers", op=op, group_sizes=sizes)
-    dot_numbers, ragged_axes, group_axes = ragged_dot_dimension_numbers
+    parts = listed(ragged_dot_dimension_numbers, op, "ragged_dot_dimension_numbers")
+    if len(parts) != 3:
+        summary = "ragged_dot_dimension_numbers is a lax.RaggedDotDimensionNumbers"
+        raise ArgumentError(summary, op=op, ragged_dot_dimension_numbers=parts)
+    dot_numbers, ragged_axes, group_axes = parts
     contracted, batch = dimension_pairs(dot_numbers, x, y, op)
     ragged_axes = normalise_axes(ragged_axes, x.ndim, op)
     group_axes = normalise_axes(group_axes, y.ndim, op)

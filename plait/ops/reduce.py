@@ -15,7 +15,7 @@ from plait.core.program import Literal, Program, reference, run_program
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.stage import stage, stage_cached
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
 from plait.hlo.module import lower_program
 from plait.interpreters.batch import Frame, add_axis, batch
 from plait.interpreters.jvp import jvp
@@ -581,7 +581,7 @@ def check_computation(
             raise DtypeError(
                 "the computation returns, for each operand, a scalar of its dtype",
                 operand=x,
-                returned=result,
+                returns=result,
             )
 
 
@@ -648,6 +648,8 @@ def flat_computation(
 
     Raises: ArgumentError if the trees differ.
     """
+    if not callable(computation):
+        raise ArgumentTypeError("computation must be a function", op=op, computation=computation)
     xs, structure = tree.flatten(operands)
     starts = tree.flatten_up_to(structure, inits, op)
     if not xs:

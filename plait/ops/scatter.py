@@ -18,7 +18,7 @@ from plait.core.program import run_program
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.stage import stage, stage_cached
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, DtypeError, MissingRuleError, ShapeError
+from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, MissingRuleError, ShapeError
 from plait.ops import compare
 from plait.ops.arithmetic import add, convert_element_type, div, mul, neg
 from plait.ops.axes import broadcast_in_dim, full, reshape
@@ -561,14 +561,20 @@ scatter_max = _public(
 )
 
 
-def scatter_sub(operand: Any, scatter_indices: Any, updates: Any, *args: Any, **kwargs: Any) -> Any:
+def scatter_sub(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    **kwargs: Any,
+) -> Any:
     """Operand with updates subtracted at indices; arguments as for scatter_add.
 
     >>> dims = lax.ScatterDimensionNumbers((), (0,), (0,))
     >>> lax.scatter_sub(jnp.zeros(4), jnp.array([[1], [1]]), jnp.array([5.0, 7.0]), dims)
     Array([  0., -12.,   0.,   0.], dtype=float32)
     """
-    return scatter_add(operand, scatter_indices, neg(updates), *args, **kwargs)
+    return scatter_add(operand, scatter_indices, neg(updates), dimension_numbers, **kwargs)
 
 
 def scatter_apply(
@@ -592,6 +598,8 @@ def scatter_apply(
     >>> lax.scatter_apply(x, where, lambda v: v * 10, dims, update_shape=(2,))
     Array([ 0., 10.,  2., 30.], dtype=float32)
     """
+    if not callable(func):
+        raise ArgumentTypeError("func must be a function", op="scatter_apply", func=func)
     type_ = type_of(operand)
     scalar = ArrayType((), type_.dtype)
 

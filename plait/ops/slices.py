@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from plait.core import dtypes
+from plait.core.plain import ints, listed, static_int
 from plait.core.primitive import Linear, LinearOperand, register, zeros_of
 from plait.core.sample import booleans, integers, real
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, OutOfRangeError, ShapeError
+from plait.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
 from plait.ops.arithmetic import sub
 from plait.ops.axes import (
     broadcast_in_dim,
@@ -25,14 +25,6 @@ from plait.ops.axes import (
 )
 from plait.ops.axes import full as fill_with
 from plait.ops.compare import select
-
-
-def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
-    """A sequence of static ints as a tuple. Raises ArgumentTypeError."""
-    try:
-        return tuple(operator.index(v) for v in values)
-    except TypeError:
-        raise ArgumentTypeError(f"{name} is a sequence of ints", op=op, **{name: values}) from None
 
 
 def add_rows(x: Any, is_mapped: bool, size: int) -> Any:
@@ -226,7 +218,8 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     >>> lax.pad(jnp.array([1, 2, 3]), 0, [(1, 2, 1)])
     Array([0, 1, 0, 2, 0, 3, 0, 0], dtype=int32)
     """
-    padding = tuple(ints(triple, "pad", "padding_config") for triple in padding_config)
+    op, name = "pad", "padding_config"
+    padding = tuple(ints(triple, op, name) for triple in listed(padding_config, op, name))
     if any(len(triple) != 3 for triple in padding):
         raise ArgumentError(
             "padding_config has three ints, (low, high, interior), for each axis",
@@ -306,7 +299,7 @@ def concatenate(operands: Sequence[Any], dimension: int) -> Any:
     >>> lax.concatenate([jnp.array([1, 2]), jnp.array([3])], 0)
     Array([1, 2, 3], dtype=int32)
     """
-    xs = tuple(operands)
+    xs = tuple(listed(operands, "concatenate", "operands"))
     if not xs:
         raise ArgumentError("needs at least one array", op="concatenate")
     axis = normalise_axis(dimension, type_of(xs[0]).ndim, "concatenate")
@@ -384,12 +377,12 @@ def slice_in_dim(
     shape = type_of(operand).shape
     axis = normalise_axis(axis, len(shape), "slice_in_dim")
     n = shape[axis]
-    start = 0 if start_index is None else operator.index(start_index)
-    limit = n if limit_index is None else operator.index(limit_index)
+    start = 0 if start_index is None else static_int(start_index, "slice_in_dim", "start_index")
+    limit = n if limit_index is None else static_int(limit_index, "slice_in_dim", "limit_index")
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis] = start + n if start < 0 else start
     limits[axis] = limit + n if limit < 0 else limit
-    strides[axis] = operator.index(stride)
+    strides[axis] = static_int(stride, "slice_in_dim", "stride")
     return slice(operand, starts, limits, strides)
 
 
@@ -403,7 +396,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     """
     shape = type_of(operand).shape
     axis = normalise_axis(axis, len(shape), "index_in_dim")
-    n, position = shape[axis], operator.index(index)
+    n, position = shape[axis], static_int(index, "index_in_dim", "index")
     if not -n <= position < n:
         raise OutOfRangeError(
             f"index {position} is out of range for axis {axis} of size {n}",
@@ -471,7 +464,10 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
     (6, 4)
     """
     shape = type_of(operand).shape
-    first, last, _ = builtins.slice(start_dimension, stop_dimension).indices(len(shape))
+    start = static_int(start_dimension, "collapse", "start_dimension")
+    if stop_dimension is not None:
+        stop_dimension = static_int(stop_dimension, "collapse", "stop_dimension")
+    first, last, _ = builtins.slice(start, stop_dimension).indices(len(shape))
     if last < first:
         raise ArgumentError(
             "the axes to collapse are empty",

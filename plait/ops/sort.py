@@ -15,6 +15,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.dtypes import BOOL, COMPLEX, FLOAT, INEXACT, INT, KEY, REAL, UINT
+from plait.core.plain import static_int
 from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.sample import booleans, complex_, integers, real
 from plait.core.types import ArrayType, type_of
@@ -373,9 +374,8 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
     if not xs:
         raise ArgumentError("needs at least one array", op="sort")
     axis = normalise_axis(dimension, type_of(xs[0]).ndim, "sort")
-    ys = sort_p.bind(
-        *xs, axis=axis, num_keys=int(num_keys), stable=bool(is_stable), with_index=False
-    )
+    num_keys = static_int(num_keys, "sort", "num_keys")
+    ys = sort_p.bind(*xs, axis=axis, num_keys=num_keys, stable=bool(is_stable), with_index=False)
     return ys if several else ys[0]
 
 
@@ -490,7 +490,7 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """
     ndim = type_of(operand).ndim
     axis = normalise_axis(axis, ndim, "top_k")
-    values, order = top_k_p.bind(move_axis(operand, axis, ndim - 1), k=int(k))
+    values, order = top_k_p.bind(move_axis(operand, axis, ndim - 1), k=static_int(k, "top_k", "k"))
     return [move_axis(values, ndim - 1, axis), move_axis(order, ndim - 1, axis)]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from plait.core.dtypes import INT, int32
+from plait.core.plain import listed, static_int
 from plait.core.types import type_of
 from plait.errors import ArgumentError, ShapeError
 from plait.ops import axes as ops
@@ -82,7 +83,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     >>> lax.broadcast_to_rank(jnp.zeros((3, 4)), 4).shape
     (1, 1, 3, 4)
     """
-    have = type_of(x).ndim
+    have, rank = type_of(x).ndim, static_int(rank, "broadcast_to_rank", "rank")
     if have > rank:
         raise ArgumentError("x has more axes than rank", op="broadcast_to_rank", x=x, rank=rank)
     return ops.reshape(x, (1,) * (rank - have) + type_of(x).shape)
@@ -179,6 +180,7 @@ def stack(operands: Sequence[Any], axis: int = 0) -> Any:
     >>> lax.stack([jnp.zeros(3), jnp.ones(3)]).shape
     (2, 3)
     """
+    operands = listed(operands, "stack", "operands")
     if not operands:
         raise ShapeError("needs at least one array", op="stack")
     axis = ops.normalise_axis(axis, type_of(operands[0]).ndim + 1, "stack")

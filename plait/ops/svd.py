@@ -11,6 +11,7 @@ from plait.core import dtypes
 from plait.core.primitive import Primitive, register
 from plait.core.sample import complex_, real
 from plait.core.types import ArrayType, type_of
+from plait.errors import ArgumentError
 from plait.ops import lapack
 from plait.ops.arithmetic import add, convert_element_type, div, mul, neg, sub
 from plait.ops.axes import broadcast_in_dim
@@ -278,7 +279,11 @@ def svd(
     """
     k = min(type_of(x).shape[-2:], default=0)
     subset_is_all("svd", subset_by_index, (k,))
-    algorithm = SvdAlgorithm.DEFAULT if algorithm is None else SvdAlgorithm(algorithm)
+    try:
+        algorithm = SvdAlgorithm.DEFAULT if algorithm is None else SvdAlgorithm(algorithm)
+    except ValueError:
+        summary, fix = "there is no such algorithm", "one of lax.linalg.SvdAlgorithm"
+        raise ArgumentError(summary, op="svd", algorithm=algorithm, fix=fix) from None
     s, *vectors = svd_p.bind(
         x, full_matrices=bool(full_matrices), compute_uv=bool(compute_uv), algorithm=algorithm
     )

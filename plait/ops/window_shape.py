@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from plait.core.plain import ints
 from plait.core.types import ArrayType
 from plait.errors import ArgumentError, ShapeError
-from plait.ops.slices import ints
 
 
 class Window(NamedTuple):
@@ -166,6 +166,8 @@ def word_pads(
     op: str,
 ) -> list[tuple[int, int]]:
     """padtype_to_pads as part of an op, which messages name."""
+    in_shape, window_shape = ints(in_shape, op, "in_shape"), ints(window_shape, op, "window_shape")
+    window_strides = ints(window_strides, op, "window_strides")
     shapes = {"in_shape": in_shape, "window_shape": window_shape, "window_strides": window_strides}
     if len({len(numbers) for numbers in shapes.values()}) != 1:
         given: dict[str, Any] = {name: tuple(numbers) for name, numbers in shapes.items()}
@@ -205,8 +207,8 @@ def make_window(
     op: str,
 ) -> Window:
     """A Window from what a user gives; None means ones, padding may be a word."""
+    size, shape = ints(size, op, "window_dimensions"), ints(shape, op, "operand_shape")
     ones = (1,) * len(shape)
-    size = ints(size, op, "window_dimensions")
     strides = ones if strides is None else ints(strides, op, "window_strides")
     base = ones if base is None else ints(base, op, "base_dilation")
     dilation = ones if dilation is None else ints(dilation, op, "window_dilation")

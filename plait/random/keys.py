@@ -8,7 +8,7 @@ import numpy as np
 
 from plait.config import override, state
 from plait.core import dtypes
-from plait.core.dtypes import INTEGER, KEY, KEY_DTYPE, KEY_DTYPES, UINT, KeyDType
+from plait.core.dtypes import INTEGER, KEY, KEY_DTYPE, KEY_DTYPES, REAL, UINT, KeyDType
 from plait.core.types import ArrayType, type_of
 from plait.errors import (
     ArgumentError,
@@ -277,7 +277,7 @@ def _as_uint32(data: Any) -> Any:
             data=type_,
             fix="vmap(random.fold_in, in_axes=(None, 0))(key, data)",
         )
-    if type_.dtype not in INTEGER | dtypes.BOOL:
+    if type_.dtype not in REAL | dtypes.BOOL:
         raise ArgumentTypeError(
             f"the data are an integer, not {type_.dtype.name}", op="fold_in", fix="int(data)"
         )
@@ -285,7 +285,8 @@ def _as_uint32(data: Any) -> Any:
         dtypes.check_fits(int(data), dtypes.uint32, op="fold_in", data=data)
         return np.uint32(data)
     if isinstance(data, np.ndarray | np.generic):
-        return np.uint32(int(data) & 0xFFFFFFFF)
+        if type_.dtype in INTEGER:
+            return np.uint32(int(data) & 0xFFFFFFFF)
     return convert_element_type(data, dtypes.uint32)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 from typing import Any
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.plain import static_int
 from plait.errors import DtypeError, ShapeError
 from plait.numpy.placing import takes_out_sharding
 from plait.numpy.promotion import to_dtype
@@ -30,8 +30,8 @@ def orthogonal(
     True
     """
     op = "orthogonal"
-    n = operator.index(n)
-    m = n if m is None else operator.index(m)
+    n = static_int(n, op, "n")
+    m = n if m is None else static_int(m, op, "m")
     if n < 0 or m < 0:
         raise ShapeError("a matrix has no negative size", op=op, n=n, m=m)
     dtype = dtypes.default_float() if dtype is None else to_dtype(dtype)

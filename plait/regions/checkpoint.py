@@ -17,7 +17,7 @@ from plait.core.sample import integers, real
 from plait.core.tracebacks import trimmed
 from plait.core.tree import flatten, leaf_names
 from plait.core.types import ArrayType, is_array, type_of
-from plait.errors import ArgumentError, ArgumentTypeError
+from plait.errors import ArgumentError, ArgumentTypeError, an
 from plait.hlo.module import call_program
 from plait.interpreters.batch import batch_program
 from plait.interpreters.closed import stage_closed
@@ -81,6 +81,11 @@ def optimization_barrier(operand: Any) -> Any:
     (Array(1., dtype=float32), Array(2., dtype=float32))
     """
     leaves, shape = flatten(operand)
+    for k, x in enumerate(leaves):
+        if not is_array(x):
+            op, kind = "optimization_barrier", an(type(x).__name__)
+            name = leaf_names(operand, "operand")[k]
+            raise ArgumentTypeError(f"{name} is not an array: it is {kind}", op=op)
     return shape.unflatten(optimization_barrier_p.bind(*leaves)) if leaves else operand
 
 

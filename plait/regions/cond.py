@@ -10,10 +10,11 @@ import numpy as np
 from plait.config import state
 from plait.core import dtypes
 from plait.core.context import running
+from plait.core.plain import listed
 from plait.core.primitive import LinearOperand, register, zeros_of
 from plait.core.program import Atom, Program, program_has_effects, reference, run_program
 from plait.core.tracebacks import trimmed
-from plait.core.tree import flatten, leaf_names
+from plait.core.tree import flatten, leaf_names, structure_error
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, an, several
 from plait.hlo.module import lower_program
@@ -42,7 +43,6 @@ from plait.regions.trace import (
     rewire,
     same_type,
     share_captures,
-    structure_error,
     trace,
     type_error,
 )
@@ -332,7 +332,7 @@ def switch(
     op = "switch"
     if operand is not _ABSENT:
         operands = (*operands, operand)
-    branches = tuple(branches)
+    branches = tuple(listed(branches, op, "branches"))
     if not branches:
         raise ArgumentError("needs at least one branch", op=op)
     for k, f in enumerate(branches):

@@ -12,14 +12,14 @@ from plait.core.program import run_program
 from plait.core.sample import complex_, integers, real
 from plait.core.source import function_name
 from plait.core.stage import stage
-from plait.core.tree import flatten, register_node
+from plait.core.tree import flatten, register_node, structure_error
 from plait.core.tree import map as tree_map
 from plait.core.types import type_of
 from plait.errors import ArgumentTypeError
 from plait.regions.custom_jvp import custom_jvp
 from plait.regions.custom_vjp import CustomVJPPrimal, custom_vjp
 from plait.regions.rules import SymbolicZero, is_pair
-from plait.regions.trace import check_function, structure_error
+from plait.regions.trace import check_function
 
 
 class StopGradient(Primitive):

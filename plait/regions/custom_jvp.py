@@ -12,7 +12,7 @@ from plait.core.program import run_program
 from plait.core.sample import real
 from plait.core.source import function_name
 from plait.core.tracebacks import trimmed
-from plait.core.tree import PyTreeDef, flatten, leaf_names
+from plait.core.tree import PyTreeDef, flatten, leaf_names, structure_error
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError, an, several
 from plait.interpreters.batch import Frame, add_axis, batch, batch_program
@@ -36,7 +36,7 @@ from plait.regions.rules import (
     stage_flat,
     tracing_rule,
 )
-from plait.regions.trace import describe_function, share_captures, structure_error
+from plait.regions.trace import describe_function, share_captures
 
 # A rule on leaves: (primals, tangents or None) -> (results, tangents or None).
 FlatRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]

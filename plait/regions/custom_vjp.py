@@ -19,7 +19,7 @@ from plait.core.primitive import Primitive, register, zeros_of
 from plait.core.program import Program, run_program
 from plait.core.source import function_name
 from plait.core.tracebacks import trimmed
-from plait.core.tree import PyTreeDef, flatten, leaf_names
+from plait.core.tree import PyTreeDef, flatten, leaf_names, structure_error
 from plait.core.tree import leaves as tree_leaves
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError, UnexpectedTracerError
@@ -43,7 +43,7 @@ from plait.regions.rules import (
     stage_flat,
     tracing_rule,
 )
-from plait.regions.trace import share_captures, structure_error
+from plait.regions.trace import share_captures
 
 # On leaves: (residuals, cotangents or None) -> a cotangent or None for each operand.
 FlatBackward = Callable[[Sequence[Any], Sequence[Any]], list[Any]]

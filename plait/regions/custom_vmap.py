@@ -16,7 +16,7 @@ from plait.core import tree as trees
 from plait.core.primitive import register
 from plait.core.sample import real
 from plait.core.tracebacks import trimmed
-from plait.core.tree import PyTreeDef, flatten
+from plait.core.tree import PyTreeDef, flatten, structure_error
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
 from plait.interpreters.batch import add_axis, batch_program
@@ -33,7 +33,6 @@ from plait.regions.trace import (
     check_leaves,
     describe_function,
     same_type,
-    structure_error,
     trace,
 )
 
@@ -224,7 +223,7 @@ class _Rule:
                     "the rule's result must have the type of the function's, for each row",
                     op="custom_vmap",
                     function=where,
-                    wanted=want,
+                    expected=want,
                     rule=type_of(y),
                 )
         return ys, out_mapped

@@ -14,7 +14,7 @@ from plait.core.primitive import register, zeros_of
 from plait.core.program import Program, reference, run_program
 from plait.core.sample import positive, real
 from plait.core.tracebacks import trimmed
-from plait.core.tree import PyTreeDef, flatten
+from plait.core.tree import PyTreeDef, flatten, structure_error
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError
 from plait.hlo.module import lower_program
@@ -29,7 +29,6 @@ from plait.regions.trace import (
     check_arguments,
     check_function,
     describe_function,
-    structure_error,
     trace,
     type_error,
 )

@@ -12,7 +12,7 @@ from plait.config import state
 from plait.core import dtypes
 from plait.core.source import function_name
 from plait.core.tracebacks import trimmed
-from plait.core.tree import PyTreeDef, flatten, leaf_names
+from plait.core.tree import PyTreeDef, flatten, leaf_names, structure_error
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError, an
 from plait.interpreters.batch import Frame, add_axis, batch
@@ -29,7 +29,6 @@ from plait.regions.trace import (
     describe_function,
     give_types,
     same_type,
-    structure_error,
     trace,
     type_error,
 )

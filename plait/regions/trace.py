@@ -13,7 +13,7 @@ from plait.core.interpreter import Tracer
 from plait.core.program import Atom, Program, Var, run_program
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage, stage_cached
-from plait.core.tree import PyTreeDef, flatten, leaf_names
+from plait.core.tree import PyTreeDef, flatten, leaf_names, paths
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentTypeError, DtypeError, ShapeError, an
 from plait.interpreters.closed import stage_closed
@@ -187,37 +187,6 @@ def give_types(program: Program, types: tuple[ArrayType, ...]) -> Program:
 def same_type(a: ArrayType, b: ArrayType) -> bool:
     """Equal up to being weak."""
     return a.shape == b.shape and a.dtype == b.dtype
-
-
-def paths(shape: PyTreeDef) -> list[str]:
-    """The path of each leaf of a structure, as its user would write it after a name."""
-    return leaf_names(shape.unflatten([0] * shape.num_leaves), "")
-
-
-def structure_error(
-    summary: str, first: tuple[str, PyTreeDef], second: tuple[str, PyTreeDef], op: str, fix: str
-) -> ArgumentTypeError:
-    """The error for two structures that should be equal; names the first leaf only one has."""
-    (a, a_tree), (b, b_tree) = first, second
-    a_paths, b_paths = paths(a_tree), paths(b_tree)
-    place = ""
-    for owner, mine, others in ((a, a_paths, b_paths), (b, b_paths, a_paths)):
-        only = [p for p in mine if p not in others]
-        if only:
-            place = f": only {owner} has a leaf at {only[0] or 'the top'}"
-            break
-    return ArgumentTypeError(
-        summary + place,
-        op=op,
-        fix=fix,
-        **{a: tree_text(a_tree), b: tree_text(b_tree)},
-    )
-
-
-def tree_text(shape: PyTreeDef) -> str:
-    """A structure without the word that names its class."""
-    text = str(shape)
-    return text.removeprefix("PyTreeDef(").removesuffix(")") if text[:10] == "PyTreeDef(" else text
 
 
 def type_error(

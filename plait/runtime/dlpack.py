@@ -13,9 +13,11 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from plait.errors import BackendError, DtypeError
+from plait.errors import ArgumentTypeError, BackendError, DtypeError, an
 
 CPU, CUDA, CUDA_HOST = 1, 2, 3  # DLDeviceType
+_DEVICES = {CUDA: "a CUDA GPU", 8: "a Metal GPU", 10: "a ROCm GPU", 13: "managed CUDA memory"}
+_DEVICES[14] = "a oneAPI device"
 _BFLOAT = 4  # DLDataTypeCode
 
 
@@ -93,12 +95,20 @@ def from_object(source: Any) -> np.ndarray:
 
     Raises: BackendError if it lies elsewhere; DtypeError for dtypes without a NumPy equivalent.
     """
-    kind, number = source.__dlpack_device__()
+    if not (hasattr(source, "__dlpack__") and hasattr(source, "__dlpack_device__")):
+        raise ArgumentTypeError(
+            f"{an(type(source).__name__)} does not know the DLPack protocol",
+            op="from_dlpack",
+            fix="jnp.asarray(x) takes numbers and lists",
+        )
+    kind, number = (int(n) for n in source.__dlpack_device__())
     if kind not in (CPU, CUDA_HOST):
+        name = _DEVICES.get(kind, f"a device that DLPack counts as type {kind}")
         raise BackendError(
-            "from_dlpack reads tensors in CPU memory",
-            device=f"DLPack device type {kind}, number {number}",
-            fix="move the tensor to the CPU first",
+            "the tensor does not lie in the memory of the CPU",
+            op="from_dlpack",
+            device=f"{name}, number {number}",
+            fix="bring it to the CPU first, as x.cpu() does in torch",
         )
     try:
         return np.from_dlpack(source)
@@ -110,7 +120,8 @@ def from_object(source: Any) -> np.ndarray:
     dense = not tensor.strides or _is_dense(shape, tuple(tensor.strides[: tensor.ndim]))
     if (tensor.code, tensor.bits, tensor.lanes) != (_BFLOAT, 16, 1) or not dense:
         raise DtypeError(
-            f"from_dlpack cannot read this tensor: {refused}",
+            f"this tensor cannot be read: {refused}",
+            op="from_dlpack",
             fix="convert it to a dtype that NumPy or ml_dtypes has, and make it contiguous",
         ) from refused
     address = (tensor.data or 0) + tensor.byte_offset

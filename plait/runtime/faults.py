@@ -172,7 +172,7 @@ class HostCallback:
             raise ArgumentError(
                 "a host callback returned the wrong number of results",
                 expected=len(self.out_types),
-                returned=len(results),
+                returns=len(results),
             )
         checked: list[Any] = []
         for result, type_ in zip(results, self.out_types, strict=True):
@@ -184,7 +184,7 @@ class HostCallback:
                 raise ArgumentError(
                     "a host callback returned an array of another type than it declared",
                     expected=f"{type_[1].name}{list(type_[0])}",
-                    returned=f"{array.dtype.name}{list(array.shape)}",
+                    returns=f"{array.dtype.name}{list(array.shape)}",
                 )
             checked.append(np.ascontiguousarray(array).reshape(type_[0]))
         return tuple(checked)

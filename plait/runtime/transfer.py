@@ -10,6 +10,7 @@ import numpy as np
 
 from plait.core import tree
 from plait.core.interpreter import Tracer
+from plait.core.source import called
 from plait.core.types import is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ProcessMismatch, ShapeError, an, several
 from plait.ops.sharding import constrain
@@ -73,7 +74,7 @@ def device_put(
             if not _is_target(d):
                 raise ArgumentTypeError(
                     "device is a device, a sharding, or a list of devices",
-                    op="device_put",
+                    op=called("device_put"),
                     device=d,
                     fix="plait.devices()[k], or NamedSharding(mesh, PartitionSpec(...))",
                 )

@@ -24,6 +24,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.plain import is_one_of, listed
 from plait.errors import ArgumentError, ShapeError, several
 from plait.numpy.promotion import astype, axes_in, axis_in, static_int, to_inexact, value
 from plait.ops import axes as ops
@@ -91,7 +92,7 @@ def _along_all(
     op: str, x: Any, type: int, s: Any, axes: Any, norm: str | None, inverse: bool
 ) -> Any:
     x = value(op, x)
-    sizes = None if s is None else [static_int(n, op, "s") for n in s]
+    sizes = None if s is None else [static_int(n, op, "s") for n in listed(s, op, "s")]
     if axes is None and sizes is not None:
         if len(sizes) > x.ndim:
             fix = f"at most {several(x.ndim, 'size')}"
@@ -110,7 +111,7 @@ def _along(
 ) -> Any:
     x = value(op, to_inexact(op, value(op, x)))
     axis = axis_in(axis, x.ndim, op)
-    if type not in _INVERSE:
+    if not is_one_of(type, _INVERSE):
         raise ArgumentError("there is no such type", op=op, type=type, fix="1, 2, 3 or 4")
     kind = _INVERSE[type] if inverse else type
     if norm not in (None, "backward", "forward", "ortho"):

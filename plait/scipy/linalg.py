@@ -12,7 +12,8 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, DtypeError, ShapeError, several
+from plait.core.plain import is_one_of, known_number, pair, static_int
+from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError, several
 from plait.lax import linalg as lax_linalg
 from plait.numpy import equations, factors
 from plait.numpy.factors import matrices
@@ -104,7 +105,7 @@ def cho_solve(
     >>> linalg.cho_solve(factor, jnp.array([4.0, 4.0])).round(3)
     Array([1., 2.], dtype=float32)
     """
-    c, lower = c_and_lower
+    c, lower = pair(c_and_lower, "cho_solve", "c_and_lower")
     c, b, vector = _equation("cho_solve", c, b)
     x = _cho_solve(c, b, lower=bool(lower))
     return x[..., 0] if vector else x
@@ -234,7 +235,7 @@ def solve_triangular(
     Array([1., 2.], dtype=float32)
     """
     op = "solve_triangular"
-    if trans not in _TRANS:
+    if not is_one_of(trans, _TRANS):
         fix = '0, 1, 2, "N", "T" or "C"'
         raise ArgumentError("there is no such trans", op=op, trans=trans, fix=fix)
     how = _TRANS[trans]
@@ -320,7 +321,7 @@ def lu_solve(
     >>> linalg.lu_solve(factors, jnp.array([5.0, 12.0]))
     Array([1., 2.], dtype=float32)
     """
-    packed, pivots = lu_and_piv
+    packed, pivots = pair(lu_and_piv, "lu_solve", "lu_and_piv")
     if trans not in (0, 1, 2):
         raise ArgumentError("trans is 0, 1 or 2", op="lu_solve", trans=trans)
     packed, b, vector = _equation("lu_solve", packed, b)
@@ -400,6 +401,8 @@ def qr_multiply(
     a, c = promote_dtypes(op, (a, c))
     a = matrices(op, a)
     c = value(op, c, 1).astype(a.dtype)
+    if not c.ndim:
+        raise ShapeError("c is a matrix or a vector", op=op, a=a, c=c)
     vector = c.ndim == 1
     if vector:
         c = c[:, None] if mode == "left" else c[None, :]
@@ -414,7 +417,8 @@ def qr_multiply(
         raise ShapeError(summary, op=op, a=a, c=c, mode=mode)
     batch = jnp.broadcast_shapes(a.shape[:-2], c.shape[:-2])
     a, c = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, c))
-    y, *rest = _qr_multiply(a, c, left=mode == "left", pivoting=pivoting, conjugate=conjugate)
+    choices = {"pivoting": bool(pivoting), "conjugate": bool(conjugate)}
+    y, *rest = _qr_multiply(a, c, left=mode == "left", **choices)
     return (y[..., 0] if vector and mode == "left" else y[..., 0, :] if vector else y), *rest
 
 
@@ -464,7 +468,7 @@ def eigh(
     op = "eigh"
     if eigvals is not None:
         fix = "leave it out, and slice the results"
-        raise ArgumentError("computes all eigenvalues", op=op, eigvals=eigvals, fix=fix)
+        raise UnsupportedError("computes all eigenvalues", op=op, eigvals=eigvals, fix=fix)
     if type not in (1, 2, 3):
         raise ArgumentError("type is 1, 2 or 3", op=op, type=type)
     if b is None:
@@ -517,7 +521,7 @@ def eigh_tridiagonal(
 
     select: "a", all; "i", those with numbers from select_range[0] to select_range[1]. tol and key
     change nothing. Shapes: d [n], e [n - 1], real. Cost: that of eigh.
-    Raises: ShapeError, DtypeError, ArgumentError for select="v".
+    Raises: ShapeError, DtypeError, UnsupportedError for select="v".
 
     >>> from plait.scipy import linalg
     >>> d, e = jnp.array([2.0, 2.0, 2.0]), jnp.array([1.0, 1.0])
@@ -533,6 +537,10 @@ def eigh_tridiagonal(
         raise DtypeError("the diagonals are real", op=op, d=d, e=e)
     if select not in ("a", "i"):
         fix = '"a", or "i" with select_range'
+        if select == "v":
+            summary = "how many eigenvalues lie in a range is not known before they are"
+            fix = 'all of them with "a", then w[(w > low) & (w <= high)]'
+            raise UnsupportedError(summary, op=op, select=select, fix=fix)
         raise ArgumentError("there is no such select", op=op, select=select, fix=fix)
     w, v = _eigh(jnp.diag(d) + jnp.diag(e, -1), lower=True)
     if select == "i":
@@ -563,7 +571,7 @@ def svd(
     Array([3., 2.], dtype=float32)
     """
     drivers = {"gesdd": SvdAlgorithm.DEFAULT, "gesvd": SvdAlgorithm.QR}
-    if lapack_driver not in drivers:
+    if not is_one_of(lapack_driver, drivers):
         summary = 'lapack_driver is "gesdd" or "gesvd"'
         raise ArgumentError(summary, op="svd", lapack_driver=lapack_driver)
     choices = {"full_matrices": bool(full_matrices), "compute_uv": bool(compute_uv)}
@@ -661,6 +669,10 @@ def polar(
         a = adjoint(a)
     m, n = a.shape[-2:]
     iterates = method == "qdwh" and a.ndim == 2 and m >= n > 0
+    if eps is not None:
+        eps = float(known_number(eps, op, "eps"))
+    if max_iterations is not None:
+        max_iterations = static_int(max_iterations, op, "max_iterations")
     u, p = _polar(a, how=("qdwh", eps, max_iterations) if iterates else ("svd", None, None))
     return (adjoint(u), p) if side == "left" else (u, p)
 

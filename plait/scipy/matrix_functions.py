@@ -9,7 +9,8 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, ShapeError
+from plait.core.plain import known_number
+from plait.errors import ArgumentError, ShapeError, UnsupportedError
 from plait.numpy.equations import solve_general
 from plait.numpy.factors import matrices
 from plait.numpy.promotion import promote_dtypes, static_int, value
@@ -174,8 +175,8 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
     Array([[2., 1.],
            [1., 2.]], dtype=float32)
     """
-    if blocksize > 1:
-        raise ArgumentError(
+    if static_int(blocksize, "sqrtm", "blocksize") > 1:
+        raise UnsupportedError(
             "there are no blocks", op="sqrtm", blocksize=blocksize, fix="blocksize=1"
         )
     return _sqrtm(_one_matrix("sqrtm", A))
@@ -336,7 +337,7 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
         raise ShapeError("C needs the rows of A and the columns of B", op=op, A=a, B=b, C=c)
     batch = jnp.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
     a, b, c = (jnp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b, c))
-    return _sylvester(a, b, c, method=method, tol=float(tol))
+    return _sylvester(a, b, c, method=method, tol=float(known_number(tol, op, "tol")))
 
 
 @PerChoice

@@ -9,7 +9,8 @@ from typing import Any
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError, DtypeError, ShapeError
+from plait.core.plain import is_one_of, listed, static_int
+from plait.errors import DtypeError, ShapeError, UnsupportedError
 from plait.numpy.promotion import astype, broadcast_together, value
 
 _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
@@ -24,8 +25,8 @@ def map_coordinates(
     each direction (order 1). Outside of the array lie, as mode says: "constant", elements cval;
     "nearest", the last element; "wrap", the array again; "mirror", its mirror image without the
     last element, "reflect", with it. Of integers the result is rounded.
-    Shapes: the result has the shape to which the coordinates broadcast. Raises: ArgumentError for
-    other orders and modes, ShapeError, DtypeError.
+    Shapes: the result has the shape to which the coordinates broadcast. Raises: UnsupportedError
+    for other orders and modes, ShapeError, DtypeError.
 
     >>> x = np.float32([0, 10, 40])
     >>> plait.scipy.ndimage.map_coordinates(x, [np.float32([0.5, 1.5, 2.5])], order=1)
@@ -33,12 +34,12 @@ def map_coordinates(
     """
     op = "ndimage.map_coordinates"
     x = value(op, input)
-    places = [value(op, c, 1) for c in coordinates]
-    if order not in (0, 1):
-        raise ArgumentError("order is 0 or 1", op=op, order=order)
-    if mode not in _MODES:
+    places = [value(op, c, 1) for c in listed(coordinates, op, "coordinates")]
+    if static_int(order, op, "order") not in (0, 1):
+        raise UnsupportedError("order is 0 or 1", op=op, order=order)
+    if not is_one_of(mode, _MODES):
         fix = ", ".join(map(repr, _MODES))
-        raise ArgumentError("there is no such mode", op=op, mode=mode, fix=f"one of {fix}")
+        raise UnsupportedError("there is no such mode", op=op, mode=mode, fix=f"one of {fix}")
     if len(places) != x.ndim:
         raise ShapeError(
             f"{x.ndim} arrays of coordinates are needed, one for each axis, not {len(places)}",
@@ -51,7 +52,10 @@ def map_coordinates(
         given = ", ".join(str(c.type) for c in places)
         raise DtypeError("coordinates are real numbers", op=op, coordinates=given)
     places = broadcast_together(op, *places) if places else []
-    outside = astype(value(op, cval), x.dtype)
+    outside = value(op, cval)
+    if outside.dtype in dtypes.COMPLEX and x.dtype not in dtypes.COMPLEX:
+        raise DtypeError("cval is a real number where input is", op=op, input=x, cval=outside)
+    outside = astype(outside, x.dtype)
     total: Any = 0
     for corner in itertools.product(*(_neighbours(c, order) for c in places)):
         indices, weights = zip(*corner, strict=True) if corner else ((), ())

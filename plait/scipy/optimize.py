@@ -11,7 +11,7 @@ import plait.numpy as jnp
 from plait.core import dtypes
 from plait.core.types import is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, DtypeError, ShapeError
-from plait.numpy.promotion import value
+from plait.numpy.promotion import operand, value
 from plait.regions.loops import while_loop
 from plait.regions.trace import check_function, describe_function
 from plait.transforms.grad import value_and_grad
@@ -66,6 +66,10 @@ def minimize(
         raise ArgumentTypeError("args is a tuple", op=op, args=args, fix="args=(first, ...)")
     if str(method).lower() != "bfgs":
         raise ArgumentError("there is no such method", op=op, method=method, fix='"BFGS"')
+    if not isinstance(options, Mapping | None):
+        raise ArgumentTypeError("options is a dict", op=op, options=options)
+    if tol is not None:
+        operand(op, tol)
     given = {"gtol": 1e-5 if tol is None else tol, "norm": np.inf, "maxiter": None}
     given |= {"line_search_maxiter": 10, **(options or {})}
     if len(given) > 4:

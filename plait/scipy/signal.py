@@ -7,6 +7,7 @@ from typing import Any
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.plain import is_one_of
 from plait.errors import ArgumentError, ShapeError
 from plait.numpy.promotion import (
     astype,
@@ -182,7 +183,7 @@ def _two_axes(
     if op.endswith("correlate2d") and mode == "same":
         # What lies in the middle is counted from the other end than in a convolution.
         start = tuple(m // 2 for m in v.shape)
-    if boundary not in _BOUNDARIES:
+    if not is_one_of(boundary, _BOUNDARIES):
         raise ArgumentError("boundary is 'fill', 'wrap' or 'symm'", op=op, boundary=boundary)
     if mode == "valid" or (
         boundary == "fill" and isinstance(fillvalue, int | float) and not fillvalue

@@ -9,6 +9,7 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
+from plait.core.plain import is_one_of
 from plait.errors import ArgumentError, ShapeError, several
 from plait.numpy.promotion import promote_dtypes, static_int, to_dtype, to_inexact, value
 
@@ -65,9 +66,10 @@ def hankel(c: Any, r: Any = None) -> Any:
            [3, 8, 9]], dtype=int32)
     """
     op = "hankel"
-    c = jnp.atleast_1d(value(op, c))
-    r = jnp.zeros_like(c) if r is None else jnp.atleast_1d(value(op, r))
-    c, r = promote_dtypes(op, (c, r))
+    c = value(op, c)
+    c, r = promote_dtypes(op, (c, jnp.zeros_like(c) if r is None else value(op, r, 1)))
+    if not c.ndim or not r.ndim:
+        raise ShapeError("c and r hold vectors", op=op, c=c, r=r)
     m, n = c.shape[-1], r.shape[-1]
     batch = jnp.broadcast_shapes(c.shape[:-1], r.shape[:-1])
     c, r = jnp.broadcast_to(c, (*batch, m)), jnp.broadcast_to(r, (*batch, n))
@@ -390,7 +392,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     """
     n = _size("dft", n)
     factors = {None: 1.0, "sqrtn": math.sqrt(n), "n": float(n)}
-    if scale not in factors:
+    if not is_one_of(scale, factors):
         raise ArgumentError("scale is None, 'sqrtn' or 'n'", op="dft", scale=scale)
     k = np.arange(n)
     x = np.exp(-2j * np.pi * (k[:, None] * k[None, :] % max(n, 1)) / max(n, 1)) / factors[scale]

@@ -14,13 +14,16 @@ import numpy as np
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.core.source import warn
-from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
+from plait.core.plain import is_one_of
+from plait.core.source import called, warn
+from plait.core.types import type_of
+from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError
 from plait.numpy.promotion import (
     astype,
     axis_in,
     broadcast_shapes,
     is_traced_or_device,
+    operand,
     promote_dtypes,
     static_int,
     to_inexact,
@@ -133,12 +136,12 @@ def detrend(
     """
     op = "signal.detrend"
     if overwrite_data is not None:
-        raise ArgumentTypeError("arrays do not change in place", op=op, fix="overwrite_data=None")
+        raise UnsupportedError("arrays do not change in place", op=op, fix="overwrite_data=None")
     x = value(op, to_inexact(op, value(op, data)))
     axis = axis_in(axis, x.ndim, op)
     n = x.shape[axis]
     if type not in ("linear", "l", "constant", "c"):
-        raise ArgumentError("type is 'linear' or 'constant'", op=op, type=type)
+        raise ArgumentError("type is 'linear' or 'constant'", op=called(op), type=type)
     if type[0] == "c":
         return jnp.subtract(x, jnp.mean(x, axis, keepdims=True))
     inner = [static_int(k, op, "bp") for k in np.atleast_1d(np.asarray(bp)).tolist()]
@@ -162,6 +165,11 @@ def _without_line(x: Any) -> Any:
 
 
 # --- spectra
+
+
+def _check_rate(op: str, fs: Any) -> None:
+    if type_of(operand(op, fs)).dtype in dtypes.COMPLEX:
+        raise DtypeError("fs is a real number", op=op, fs=fs)
 
 
 def _trend(op: str, kind: Any) -> Callable[[Any], Any]:
@@ -224,9 +232,10 @@ def _spectra(
     """(frequencies, times, spectra [..., frequencies, ..., segments]); power makes products of the
     spectra of x and y (or of x with itself if y is None) of spectra.
     """
+    _check_rate(op, fs)
     if scaling not in ("density", "spectrum"):
         raise ArgumentError("scaling is 'density' or 'spectrum'", op=op, scaling=scaling)
-    if boundary is not None and boundary not in _BOUNDARIES:
+    if boundary is not None and not is_one_of(boundary, _BOUNDARIES):
         fix = "'even', 'odd', 'constant', 'zeros' or None"
         raise ArgumentError("there is no such boundary", op=op, boundary=boundary, fix=fix)
     x = value(op, to_inexact(op, value(op, x)))
@@ -446,6 +455,7 @@ def istft(
     Array([0., 1., 2., 3., 4., 5., 6., 7.], dtype=float32)
     """
     op = "signal.istft"
+    _check_rate(op, fs)
     z = value(op, Zxx)
     if z.ndim < 2:
         raise ShapeError("needs an axis of frequencies and one of times", op=op, Zxx=z)

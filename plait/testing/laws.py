@@ -393,7 +393,7 @@ def law_eager(case: Case) -> None:
     _near(case, [y.host() for y in alone], case.ys, case.rounding, "alone")
     for y, t in zip(alone, case.out, strict=True):
         if type_of(y) != t:
-            raise AssertionError(f"{case}: alone it gives {type_of(y)}, `type` says {t}")
+            raise AssertionError(f"{case}: alone it gives {type_of(y)!r}, `type` says {t!r}")
 
 
 def law_narrow(case: Case) -> None:

@@ -18,10 +18,12 @@ from plait.core.program import run_program
 from plait.core.source import function_name, function_source
 from plait.core.stage import stage
 from plait.core.tracebacks import trimmed
+from plait.core.tree import structure_error
 from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import (
     ArgumentError,
     ArgumentTypeError,
+    CallError,
     DtypeError,
     MissingRuleError,
     ScalarError,
@@ -182,7 +184,7 @@ class _OfArguments(CompilesWhole):
     def _resolve(self, count: int) -> list[int]:
         for k in self.argnums:
             if not -count <= k < count:
-                raise ArgumentError(
+                raise CallError(
                     f"argnums names argument {k}, but the call has "
                     f"{several(count, 'positional argument')}",
                     op=self.op,
@@ -368,11 +370,11 @@ def jvp(
     leaves, structure = tree.flatten(tuple(primals))
     t_leaves, t_structure = tree.flatten(tuple(tangents))
     if structure != t_structure:
-        raise ArgumentTypeError(
+        raise structure_error(
             "primals and tangents have different structures",
-            op="jvp",
-            primals=str(structure),
-            tangents=str(t_structure),
+            ("primals", structure),
+            ("tangents", t_structure),
+            "jvp",
         )
     check_arrays(leaves, lambda: _names(fun, primals), "jvp")
     checked = _check_tangents(leaves, t_leaves, "jvp", lambda k: _names(fun, primals)[k])
@@ -428,11 +430,12 @@ class _Pullback(_LinearFunction):
             )
         leaves, structure = tree.flatten(ct[0])
         if structure != self.out_tree:
-            raise ArgumentError(
+            raise structure_error(
                 "the cotangent has another structure than the result",
-                op=f"vjp of {self.name}",
-                result=str(self.out_tree),
-                cotangent=str(structure),
+                ("result", self.out_tree),
+                ("cotangent", structure),
+                f"vjp of {self.name}",
+                "give one cotangent for each leaf of the result, in the same containers",
             )
         cts = _check_tangents(
             self.out_types,
@@ -496,11 +499,11 @@ class _Pushforward(_LinearFunction):
         leaves, structure = tree.flatten(tangents)
         op = f"linearize of {self.name}"
         if structure != self.in_tree:
-            raise ArgumentTypeError(
+            raise structure_error(
                 "the tangents have another structure than the arguments",
-                op=op,
-                arguments=str(self.in_tree),
-                tangents=str(structure),
+                ("arguments", self.in_tree),
+                ("tangents", structure),
+                op,
             )
         checked = _check_tangents(
             self.in_types, leaves, op, lambda k: tree.leaf_names(tangents, "arguments")[k]

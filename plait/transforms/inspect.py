@@ -12,8 +12,9 @@ from plait.core.program import Program
 from plait.core.show import show_program
 from plait.core.source import function_name
 from plait.core.tracebacks import trimmed
+from plait.core.tree import structure_error
 from plait.core.types import ArrayType, type_of
-from plait.errors import ArgumentError
+from plait.errors import ArgumentError, CallError
 from plait.runtime.array import Array, as_array
 from plait.runtime.compile import Compiled, Prepared, prepare
 from plait.transforms.arguments import check_callable, select_arguments
@@ -158,22 +159,22 @@ class CompiledFunction:
         call = function.split_static(args, kwargs)
         leaves, in_tree = tree.flatten(call.dynamic)
         if in_tree != self._lowered.in_tree:
-            raise ArgumentError(
+            raise structure_error(
                 "the arguments have another structure than those it was compiled for",
-                op=f"compiled {self._compiled.name}",
-                expected=str(self._lowered.in_tree),
-                got=str(in_tree),
+                ("expected", self._lowered.in_tree),
+                ("given", in_tree),
+                f"compiled {self._compiled.name}",
             )
         arrays = [as_array(x) for x in leaves]
         wanted = [type_of(x) for x in self._lowered._leaves]
         names = function.leaf_names(call)
         for x, w, name in zip(arrays, wanted, names, strict=True):
             if x.type.shape != w.shape or x.type.dtype != w.dtype:
-                raise ArgumentError(
+                raise CallError(
                     f"the argument {name} has another type than the one it was compiled for",
                     op=f"compiled {self._compiled.name}",
                     expected=w,
-                    got=x.type,
+                    given=x.type,
                 )
         return self._lowered.out_tree.unflatten(self._compiled.run(arrays))
 

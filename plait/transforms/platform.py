@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from plait.errors import ArgumentError
+from plait.regions.trace import check_function
 from plait.runtime import client
 
 
@@ -32,6 +33,7 @@ def platform_dependent(
             given=", ".join(per_platform) or "none",
             fix="give a default",
         )
+    check_function(default, "platform_dependent", "default")
     return default(*args)
 
 

@@ -25,7 +25,7 @@ class ShapeDtypeStruct:
     ):
         if dtype is None:
             raise ArgumentTypeError("a dtype is needed", op="ShapeDtypeStruct")
-        dtype = dtypes.canonical(dtypes.as_dtype(dtype))
+        dtype = dtypes.canonical(dtypes.as_dtype(dtype, "ShapeDtypeStruct"))
         self.type = ArrayType(check_shape(shape, "ShapeDtypeStruct"), dtype, weak_type)
         self.sharding = sharding
 

@@ -56,7 +56,7 @@ def spread_specs(specs: Any, value: Any, what: str, op: str) -> list[Any]:
             f"{what} does not fit the tree it describes",
             op=op,
             **{what: specs},
-            expected=str(tree.structure(value)),
+            expected=tree.structure(value),
             fix=f"give {what} one spec, or a tree of specs like the tree",
         ) from None
     out: list[Any] = []

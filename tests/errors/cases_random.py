@@ -56,6 +56,6 @@ CASES = {
     "wrap_key_data: keys": lambda: random.wrap_key_data(KEY),
     "fold_in: text": lambda: random.fold_in(KEY, "0"),  # type: ignore[arg-type]
     "fold_in: an array": lambda: random.fold_in(KEY, np.arange(3)),  # type: ignore[arg-type]
-    "fold_in: a float": lambda: random.fold_in(KEY, np.float32(1)),  # type: ignore[arg-type]
+    "fold_in: a complex number": lambda: random.fold_in(KEY, 1j),  # type: ignore[arg-type]
     "bits: signed integers": lambda: random.bits(KEY, (2,), jnp.int32),
 }

@@ -9,6 +9,7 @@ import numpy as np
 
 import plait as jax
 import plait.numpy as jnp
+from plait.config import override
 from plait.runtime.client import _positive
 from plait.runtime.cluster import Place, detect, from_variables
 from plait.runtime.processes import _checked
@@ -26,6 +27,23 @@ def of_parts(*parts: Any) -> Any:
     return jax.make_array_from_single_device_arrays((4,), spread(), parts)
 
 
+def gang_in_callback() -> None:
+    refused = []
+    summed = jax.pmap(lambda x: jax.lax.psum(x, "i"), axis_name="i")
+
+    def host(x: Any) -> Any:
+        try:
+            return summed(np.ones((2, 2), np.float32))[0]
+        except RuntimeError as error:
+            refused.append(error)
+        return x
+
+    with override(pmap_form="gang"):
+        x = np.ones(2, np.float32)
+        jax.jit(lambda x: jax.pure_callback(host, x, x))(x).block_until_ready()
+    raise refused[0]
+
+
 CASES: dict[str, Callable[[], Any]] = {
     "format: a vector": lambda: f"{jnp.ones(4):.2f}",
     "devices: a platform that is no text": lambda: jax.devices(3),  # type: ignore[arg-type]
@@ -36,6 +54,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "make_array_from_process_local_data: its shape": lambda: jax.make_array_from_process_local_data(
         spread(), V, (6,)
     ),
+    "callback: several devices": gang_in_callback,
     # client, cluster, processes
     "num_cpu_devices: text": lambda: _positive("many", "XLA_FLAGS"),
     "initialize: nothing known": lambda: _checked(Place()),

@@ -45,9 +45,10 @@ def raised(call: Any) -> BaseException:
 
 
 def masked(text: str) -> str:
-    """A message with file names, line numbers and addresses replaced."""
+    """A message with file names, line numbers, addresses and measured numbers replaced."""
     text = re.sub(r"[\w<>./-]+\.py:\d+", "FILE:LINE", text)
     text = re.sub(r"0x[0-9a-f]+", "ADDRESS", text)
+    text = re.sub(r"-?\d+\.\d{6,}(e-?\d+)?", "NUMBER", text)  # its last digits differ
     return text
 
 

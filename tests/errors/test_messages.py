@@ -71,7 +71,8 @@ COVERED += ["plait/scipy/**/*.py", "plait/nn/*.py", "plait/image.py", "plait/num
 COVERED += ["plait/random/*.py", "plait/lax/*.py", "plait/debug/*.py", "plait/interpreters/*.py"]
 COVERED += ["plait/experimental/*.py", "plait/example_libraries/*.py", "plait/profiler.py"]
 COVERED += ["plait/tree_util.py", "plait/dtypes.py", "plait/__init__.py", "plait/regions/*.py"]
-COVERED += ["plait/core/*.py", "plait/hlo/*.py"]
+COVERED += ["plait/core/*.py", "plait/hlo/*.py", "plait/testing/*.py", "plait/test_util.py"]
+COVERED += ["plait/as_jax/**/*.py"]
 COVERED += [
     f"plait/runtime/{name}.py"
     for name in (

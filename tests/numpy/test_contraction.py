@@ -143,3 +143,8 @@ def test_errors():
         jnp.linalg.norm(V, "fro")
     with raises(ArgumentError, "mode"):
         jnp.convolve(V, W, "foo")
+
+
+def test_tensordot_over_a_negative_number_of_axes_sums_nothing():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(4.0)
+    np.testing.assert_array_equal(jnp.tensordot(a, b, -1), np.tensordot(a, b, -1))

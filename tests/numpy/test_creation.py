@@ -154,3 +154,10 @@ def test_mask_indices_of_a_size():
         got = jnp.mask_indices(3, jnp.triu, 1, size=size)
         want = [(np.r_[p, np.zeros(5, int)][:size]).tolist() for p in np.triu_indices(3, 1)]
         assert [p.tolist() for p in got] == want
+
+
+def test_geomspace_between_two_signs_or_from_zero_is_nan():
+    for ends in [(0, 1), (1, 0), (-1, 1), (2.0, -8.0)]:
+        assert np.isnan(jnp.geomspace(*ends, 3)).all(), ends
+        assert np.isnan(plait.jit(lambda a, b: jnp.geomspace(a, b, 3))(*ends)).all(), ends
+    np.testing.assert_allclose(jnp.geomspace(-1, -8, 4), [-1, -2, -4, -8], rtol=1e-6)

@@ -101,6 +101,8 @@ def gmres(
         fix = '"batched" or "incremental"'
         raise ArgumentError("there is no such method", op=op, solve_method=solve_method, fix=fix)
     size = static_int(restart, op, "restart")
+    if size < 1:
+        raise ArgumentError("restart is at least 1", op=op, restart=size)
 
     def way(a, b, x, least, limit, m) -> Vector:
         return _minimal_residuals(a, b, x, least, limit, m, size)
@@ -129,12 +131,15 @@ def _product(op: str, name: str, a: Any) -> Product:
 
 
 def _solved(op, way, A, b, x0, tol, atol, maxiter, M) -> Any:
+    if A is None:
+        raise ArgumentTypeError("A is a matrix or a function", op=op, A=A)
     product, improve = _product(op, "A", A), _product(op, "M", M)
     b = tree.map(jnp.asarray, b)
     x0 = tree.map(jnp.zeros_like, b) if x0 is None else tree.map(jnp.asarray, x0)
     if tree.structure(x0) != tree.structure(b):
         summary = "x0 and b are trees of different structures"
-        raise ArgumentTypeError(summary, op=op, x0=tree.structure(x0), b=tree.structure(b))
+        pair = ("x0", tree.structure(x0)), ("b", tree.structure(b))
+        raise tree.structure_error(summary, *pair, op)
     for x, y in zip(tree.leaves(x0), tree.leaves(b), strict=True):
         if x.shape != y.shape:
             raise ShapeError("x0 and b have different shapes", op=op, x0=x, b=y)

@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import plait.numpy as jnp
 from plait.core import dtypes
-from plait.errors import ArgumentError
+from plait.core.plain import is_one_of
+from plait.errors import ArgumentError, UnsupportedError
 from plait.numpy.promotion import axis_in, to_inexact, value
 from plait.ops.cumulative import cummax, cummin
 from plait.ops.sort import sort
@@ -28,7 +29,8 @@ class ModeResult(NamedTuple):
 def _propagates(op: str, nan_policy: str, others: tuple[str, ...] = ()) -> None:
     if nan_policy not in ("propagate", *others):
         allowed = " or ".join(repr(p) for p in ("propagate", *others))
-        raise ArgumentError(f"nan_policy is {allowed}", op=op, nan_policy=nan_policy)
+        kind = UnsupportedError if nan_policy in ("omit", "raise") else ArgumentError
+        raise kind(f"nan_policy is {allowed}", op=op, nan_policy=nan_policy)
 
 
 def _runs(x: Any) -> tuple[Any, Any]:
@@ -129,7 +131,7 @@ def rankdata(
     """
     op = "rankdata"
     _propagates(op, nan_policy)
-    if method not in _METHODS:
+    if not is_one_of(method, _METHODS):
         raise ArgumentError(f"method is one of {', '.join(_METHODS)}", op=op, method=method)
     x = value(op, a)
     axis = None if axis is None else axis_in(axis, x.ndim, op)
