@@ -9,7 +9,7 @@ from plait.core import dtypes
 from plait.core.primitive import register, zeros_of
 from plait.core.program import reference
 from plait.core.sample import positive, real
-from plait.core.tree import flatten
+from plait.core.tree import flatten, structure_error
 from plait.core.types import ArrayType, type_of
 from plait.errors import UnsupportedError
 from plait.hlo.module import lower_program
@@ -21,7 +21,6 @@ from plait.regions.trace import (
     check_arguments,
     check_function,
     describe_function,
-    structure_error,
     trace,
     type_error,
 )
