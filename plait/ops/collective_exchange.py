@@ -108,7 +108,7 @@ def take_rows(x: Any, rows: Sequence[int | None]) -> Any:
 def _zero_row(x: Any) -> Any:
     type_ = type_of(x)
     shape = (1, *type_.shape[1:])
-    if type_.dtype in dtypes.KEY:
+    if isinstance(type_.dtype, dtypes.KeyDType):
         words = zeros_of(ArrayType((*shape, type_.dtype.words), dtypes.uint32))
         return random_wrap_p.bind(words, dtype=type_.dtype)
     return zeros_of(type_.with_shape(shape))
