@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from plait.config import state
+from plait.config import override, state
 from plait.core import dtypes
 from plait.core.context import context
 from plait.core.dtypes import BOOL, FLOAT, INEXACT, INTEGER
@@ -250,8 +250,27 @@ class _Plan(NamedTuple):
 _plans: dict[Any, _Plan] = {}
 
 
+# Functions whose operands are what the user mixes; "forward" and "reflected" are the operators.
+_MIXING = frozenset(n for n in dir(np) if isinstance(getattr(np, n), np.ufunc)) | {
+    *("where", "clip", "isclose", "broadcast_shapes", "broadcast_arrays"),
+    *("forward", "reflected"),
+}
+
+
+def _strictly() -> bool:
+    # Switches that forbid to mix ranks or dtypes hold for what the user's line asks for, not for the
+    # steps of another function, which mix them on purpose.
+    name = called()
+    return name is None or name in _MIXING
+
+
 def _plan(op: str, types: tuple[ArrayType, ...], kind: str) -> _Plan:
-    dtype, weak = dtypes.promote(*((t.dtype, t.weak_type) for t in types))
+    pairs = [(t.dtype, t.weak_type) for t in types]
+    if state.numpy_dtype_promotion == "standard" or _strictly():
+        dtype, weak = dtypes.promote(*pairs)
+    else:
+        with override(numpy_dtype_promotion="standard"):
+            dtype, weak = dtypes.promote(*pairs)
     if kind is INEXACT_KIND:
         dtype = inexact(dtype)
     elif kind is NUMERIC and dtype in BOOL:
@@ -276,7 +295,8 @@ def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[int
     if all(s == first or not s for s in shapes[1:]):
         return first or next((s for s in shapes if s), ()), None
     warning = None
-    if state.numpy_rank_promotion != "allow" and len({len(s) for s in shapes if s}) > 1:
+    mixed = state.numpy_rank_promotion != "allow" and len({len(s) for s in shapes if s}) > 1
+    if mixed and _strictly():
         summary = "the operands have different ranks, and numpy_rank_promotion forbids to mix them"
         given: dict[str, Any] = {f"operand_{i}": s for i, s in enumerate(shapes)}
         error = ShapeError(summary, op=op, fix="give them the same rank with x[None]", **given)
@@ -325,7 +345,8 @@ def promote(
     plan = _plans.get(key)
     if plan is None:
         plan = _plan(op, types, kind)
-        _plans[key] = plan
+        if state.numpy_dtype_promotion == "standard" and state.numpy_rank_promotion == "allow":
+            _plans[key] = plan
     if plan.warning is not None:
         warn(plan.warning)
     dtype = plan.dtype

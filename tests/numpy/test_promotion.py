@@ -202,3 +202,42 @@ def test_questions_about_dtypes():
     assert jnp.result_type(jnp.int8, 1.0) == np.float32
     assert isinstance(jnp.ones(1), jnp.ndarray)
     assert not isinstance(np.ones(1), jnp.ndarray)
+
+
+# Functions that mix ranks or dtypes on their way, of one array of ones of two axes.
+STEPS = {
+    "histogram": lambda x: jnp.histogram(x[0], bins=3),
+    "digitize": lambda x: jnp.digitize(x, np.array([0.0, 2.0], np.float32)),
+    "searchsorted": lambda x: jnp.searchsorted(x[0], x),
+    "interp": lambda x: jnp.interp(x, x[0], x[0]),
+    "tril": lambda x: jnp.tril(jnp.stack([x, x])),
+    "vander": lambda x: jnp.vander(x[0]),
+    "median": lambda x: jnp.median(x),
+    "nanmean": lambda x: jnp.nanmean(x, axis=1),
+    "var": lambda x: jnp.var(x.astype(np.float16), axis=0),
+    "cov": lambda x: jnp.cov(x),
+    "trapezoid": lambda x: jnp.trapezoid(x, x[0]),
+    "diag": lambda x: jnp.diag(x[0]),
+    "packbits": lambda x: jnp.packbits(x > 0),
+    "attention": lambda x: plait.nn.dot_product_attention(
+        *[x[None, :, None]] * 3, local_window_size=1
+    ),
+    "softmax": lambda x: plait.nn.softmax(x, where=x > 0),
+    "one_hot": lambda x: plait.nn.one_hot(np.arange(3), 3),
+    "eigh": lambda x: jnp.linalg.eigh(jnp.stack([x @ x.T] * 2)),
+    "normal": lambda x: plait.random.normal(plait.random.key(0), (2, 3)),
+}
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_strict_switches_hold_for_what_is_asked_and_not_for_steps_of_functions(name):
+    x = jnp.ones((2, 3))
+    expected = plait.tree.leaves(STEPS[name](x))
+    with plait.numpy_rank_promotion("raise"), plait.numpy_dtype_promotion("strict"):
+        found = plait.tree.leaves(STEPS[name](x))
+        for a, b in zip(found, expected, strict=True):
+            assert np.array_equal(a, b, equal_nan=a.dtype != bool)
+        with raises(ShapeError, "ranks"):
+            plait.jit(lambda x: x - x[0])(x)
+        with raises(DtypeError, "strict"):
+            x - x.astype(int)

@@ -124,7 +124,7 @@ def test_numbers_are_converted_where_no_kind_of_number_is_lost():
     ("returned", "kind", "words"),
     [
         (np.zeros(3, np.float32), ShapeError, "declared  float32[4]"),
-        (np.zeros(4, np.complex64), DtypeError, "returned  complex64[4]"),
+        (np.zeros(4, np.complex64), DtypeError, "returns   complex64[4]"),
         ((np.zeros(4), np.zeros(4)), ArgumentError, "returned 2 arrays, 1 was declared"),
     ],
 )
