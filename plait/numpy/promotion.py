@@ -258,8 +258,8 @@ _MIXING = frozenset(n for n in dir(np) if isinstance(getattr(np, n), np.ufunc)) 
 
 
 def _strictly() -> bool:
-    # Switches that forbid to mix ranks or dtypes hold for what the user's line asks for, not for the
-    # steps of another function, which mix them on purpose.
+    # Switches that forbid to mix ranks or dtypes hold for what the user's line asks for, not for
+    # the steps of another function, which mix them on purpose.
     name = called()
     return name is None or name in _MIXING
 
