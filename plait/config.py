@@ -31,15 +31,7 @@ def _one_of(*known: str) -> Callable[[str], str]:
 
 _FORMS = ("auto", "fused", "gang")
 _FILTERS = ("auto", "off", "tracebackhide", "remove_frames", "quiet_remove_frames")
-
-
 _GENERATORS = ("threefry2x32", "rbg", "unsafe_rbg")
-
-
-def _generator(text: str) -> str:
-    if text not in _GENERATORS:
-        raise ValueError(text)
-    return text
 
 
 def _env(name: str, convert: Callable[[str], Any], default: Any) -> Any:
@@ -64,7 +56,7 @@ class _State(threading.local):
     debug_nans: bool = _env("debug_nans", _flag, False)
     debug_infs: bool = _env("debug_infs", _flag, False)
     default_matmul_precision: str | None = None
-    default_prng_impl: str = _env("default_prng_impl", _generator, "threefry2x32")
+    default_prng_impl: str = _env("default_prng_impl", _one_of(*_GENERATORS), "threefry2x32")
     numpy_dtype_promotion: str = "standard"
     numpy_rank_promotion: str = "allow"
     default_device: Any = None
