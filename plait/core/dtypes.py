@@ -349,11 +349,13 @@ def _promote(types: tuple[tuple[DType, bool], ...], strict: bool) -> tuple[DType
     return joined, False
 
 
-def promote(*types: tuple[DType, bool]) -> tuple[DType, bool]:
+def promote(*types: tuple[DType, bool], lenient: bool = False) -> tuple[DType, bool]:
     """The common (dtype, weak_type) of several, by JAX's promotion rules, narrowed to 32 bits
-    unless enable_x64 is on. Raises DtypeError if there is none.
+    unless enable_x64 is on; lenient whatever the switch numpy_dtype_promotion says. Raises
+    DtypeError if there is none.
     """
-    dtype, weak = _promote(types, state.numpy_dtype_promotion == "strict")
+    strict = state.numpy_dtype_promotion == "strict" and not lenient
+    dtype, weak = _promote(types, strict)
     return canonical(dtype), weak
 
 

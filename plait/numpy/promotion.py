@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from plait.config import override, state
+from plait.config import state
 from plait.core import dtypes
 from plait.core.context import context
 from plait.core.dtypes import BOOL, FLOAT, INEXACT, INTEGER
@@ -265,12 +265,8 @@ def _strictly() -> bool:
 
 
 def _plan(op: str, types: tuple[ArrayType, ...], kind: str) -> _Plan:
-    pairs = [(t.dtype, t.weak_type) for t in types]
-    if state.numpy_dtype_promotion == "standard" or _strictly():
-        dtype, weak = dtypes.promote(*pairs)
-    else:
-        with override(numpy_dtype_promotion="standard"):
-            dtype, weak = dtypes.promote(*pairs)
+    lenient = state.numpy_dtype_promotion == "strict" and not _strictly()
+    dtype, weak = dtypes.promote(*((t.dtype, t.weak_type) for t in types), lenient=lenient)
     if kind is INEXACT_KIND:
         dtype = inexact(dtype)
     elif kind is NUMERIC and dtype in BOOL:
