@@ -257,6 +257,10 @@ class RngUniform(Primitive):
     per_lane = True
     repeatable = False
 
+    def _refusal(self, summary: str, xs: Sequence[Any], fix: str) -> UnsupportedError:
+        a, b = map(type_of, xs)
+        return UnsupportedError(summary, op=self.name, a=a, b=b, fix=fix)
+
     def type(self, a, b, *, shape, axes):
         if a.shape or b.shape:
             raise ScalarError("the bounds are scalars", a=a, b=b)
@@ -275,26 +279,16 @@ class RngUniform(Primitive):
         return np.where(x < b, x, a)
 
     def jvp(self, xs, ts, *, shape, axes):
-        raise UnsupportedError(
-            "has no derivative",
-            op=self.name,
-            a=type_of(xs[0]),
-            b=type_of(xs[1]),
-            fix="draw between 0 and 1, and scale: a + (b - a) * lax.rng_uniform(0.0, 1.0, shape)",
-        )
+        fix = "draw between 0 and 1, and scale: a + (b - a) * lax.rng_uniform(0.0, 1.0, shape)"
+        raise self._refusal("has no derivative", xs, fix)
 
     def batch(self, frame, xs, mapped, *, shape, axes):
         n = frame.size
         if not any(mapped):
             return self.bind(*xs, shape=(n, *shape), axes=axes), True
         if frame.devices is None:
-            raise UnsupportedError(
-                "cannot draw rows between bounds of their own",
-                op=self.name,
-                a=type_of(xs[0]),
-                b=type_of(xs[1]),
-                fix="draw between 0 and 1, and scale",
-            )
+            summary = "cannot draw rows between bounds of their own"
+            raise self._refusal(summary, xs, "draw between 0 and 1, and scale")
         rows = []
         for k in range(n):
             row = [
