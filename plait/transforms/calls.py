@@ -95,7 +95,7 @@ class JitFunction(Transformed):
         self.has_static = bool(static)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        try:
+        try:  # in place of @trimmed, which would cost every warm call another call of Python's
             if context.interpreter is eager and not self.has_static:
                 try:
                     leaves, in_tree = _flatten((args, kwargs) if kwargs else args)
