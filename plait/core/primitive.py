@@ -172,6 +172,11 @@ def zeros_of(type: ArrayType) -> Any:
     return zeros_hook[0](type)
 
 
+def or_zeros(t: Any, type: ArrayType) -> Any:
+    """A tangent or cotangent; zeros of the type where there is none."""
+    return zeros_of(type) if t is None else t
+
+
 def zeros_like(x: Any) -> Any:
     """An array of zeros of the type of x."""
     return zeros_hook[0](type_of(x))

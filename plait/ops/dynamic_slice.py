@@ -14,7 +14,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.plain import ints, listed, static_int
-from plait.core.primitive import Linear, LinearOperand, register, zeros_of
+from plait.core.primitive import Linear, LinearOperand, or_zeros, register, zeros_of
 from plait.core.sample import integers, real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError, describe, several
@@ -148,8 +148,7 @@ class DynamicUpdateSlice(Linear):
 
     def jvp(self, xs, ts):
         x, update, *starts = xs
-        t = zeros_of(type_of(x)) if ts[0] is None else ts[0]
-        t_update = zeros_of(type_of(update)) if ts[1] is None else ts[1]
+        t, t_update = or_zeros(ts[0], type_of(x)), or_zeros(ts[1], type_of(update))
         return self.bind(*xs), self.bind(t, t_update, *starts)
 
     def transpose(self, ct, x, update, *starts):

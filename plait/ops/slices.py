@@ -10,7 +10,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.plain import ints, listed, static_int
-from plait.core.primitive import Linear, LinearOperand, register, zeros_of
+from plait.core.primitive import Linear, LinearOperand, or_zeros, register
 from plait.core.sample import booleans, integers, real
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, DtypeError, OutOfRangeError, ShapeError
@@ -324,7 +324,7 @@ class Split(Linear):
 
     def transpose(self, ct, x, *, sizes, axis):
         types = self.type(x.type, sizes=sizes, axis=axis)
-        parts = [zeros_of(t) if c is None else c for c, t in zip(ct, types, strict=True)]
+        parts = [or_zeros(c, t) for c, t in zip(ct, types, strict=True)]
         return (concatenate_p.bind(*parts, axis=axis),)
 
     def batch(self, frame, xs, mapped, *, sizes, axis):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.core import dtypes
-from plait.core.primitive import register, zeros_like, zeros_of
+from plait.core.primitive import or_zeros, register, zeros_like, zeros_of
 from plait.core.program import run_program
 from plait.core.sample import real
 from plait.core.source import function_name
@@ -290,10 +290,7 @@ class custom_jvp:
                         f"let {describe_function(rule)} return the result's containers",
                     )
                 total = [p if s is None else add(s, p) for s, p in zip(total, part, strict=True)]
-            filled = [
-                zeros_of(type_of(v).tangent()) if t is None else t
-                for v, t in zip(leaves, total, strict=True)
-            ]
+            filled = [or_zeros(t, type_of(v).tangent()) for v, t in zip(leaves, total, strict=True)]
             return y, shape.unflatten(filled)
 
         self.defjvp(jvp)

@@ -15,7 +15,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.interpreter import Tracer
-from plait.core.primitive import Primitive, register, zeros_of
+from plait.core.primitive import Primitive, or_zeros, register, zeros_of
 from plait.core.program import Program, run_program
 from plait.core.source import function_name
 from plait.core.tracebacks import trimmed
@@ -271,7 +271,7 @@ class _ProgramForward:
         """The backward rule."""
         types = self.backward.in_types[len(residuals) :]
         given, _ = partition(self.inexact, cts)
-        filled = [zeros_of(t) if c is None else c for c, t in zip(given, types, strict=True)]
+        filled = [or_zeros(c, t) for c, t in zip(given, types, strict=True)]
         out = run_program(self.backward, *residuals, *filled)
         pulled = merge(self.nonzero, out, [None] * self.nonzero.count(False))
         return [*[None] * self.captured, *pulled]

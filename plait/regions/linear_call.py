@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.core import dtypes
-from plait.core.primitive import register, zeros_of
+from plait.core.primitive import or_zeros, register
 from plait.core.program import reference
 from plait.core.sample import positive, real
 from plait.core.tree import flatten, structure_error
@@ -51,16 +51,13 @@ class LinearCall(Region):
                 fix="stop_gradient(residual_args), or a custom_jvp around it",
             )
         ys = self.bind(*xs, programs=programs, counts=counts)
-        filled = [_filled(t, x) for t, x in zip(ts[known:], xs[known:], strict=True)]
+        filled = [or_zeros(t, type_of(x)) for t, x in zip(ts[known:], xs[known:], strict=True)]
         return ys, self.bind(*xs[:known], *filled, programs=programs, counts=counts)
 
     def transpose(self, cts, *xs, programs, counts):
         first, second, both = counts
         known = sum(counts)
-        filled = [
-            zeros_of(t) if ct is None else ct
-            for ct, t in zip(cts, programs[0].out_types, strict=True)
-        ]
+        filled = [or_zeros(ct, t) for ct, t in zip(cts, programs[0].out_types, strict=True)]
         own, other, shared = xs[:first], xs[first : first + second], xs[first + second : known]
         back = self.bind(
             *other, *own, *shared, *filled, programs=programs[::-1], counts=(second, first, both)
@@ -103,10 +100,6 @@ linear_call_p = register(LinearCall())
 def _taken(xs: Sequence[Any], counts: tuple[int, int, int]) -> tuple[Any, ...]:
     """The operands of the first program."""
     return (*xs[: counts[0]], *xs[counts[0] + counts[1] :])
-
-
-def _filled(t: Any, x: Any) -> Any:
-    return zeros_of(type_of(x)) if t is None else t
 
 
 # --- what users call

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.core import dtypes
-from plait.core.primitive import register, zeros_of
+from plait.core.primitive import or_zeros, register
 from plait.core.program import Program, reference, run_program
 from plait.core.sample import positive, real
 from plait.core.tracebacks import trimmed
@@ -63,7 +63,7 @@ class LinearSolve(Region):
         tangents = [_minus(t, m) for t, m in zip(tb, moved, strict=True)]
         if all(t is None for t in tangents):
             return ys, (None,) * len(ys)
-        right = [_filled(t, v) for t, v in zip(tangents, b, strict=True)]
+        right = [or_zeros(t, type_of(v)) for t, v in zip(tangents, b, strict=True)]
         dx = self.bind(*xs[: len(xs) - len(b)], *right, programs=programs, counts=counts)
         return ys, (*dx[: len(b)], *(None for _ in ys[len(b) :]))
 
@@ -76,7 +76,7 @@ class LinearSolve(Region):
                 op="custom_linear_solve",
                 fix="give transpose_solve, or symmetric=True if the equation is its own transpose",
             )
-        right = [_filled(ct, v) for ct, v in zip(cts[: len(b)], b, strict=True)]
+        right = [or_zeros(ct, type_of(v)) for ct, v in zip(cts[: len(b)], b, strict=True)]
         ys = self.bind(
             *a,
             *known_t,
@@ -145,10 +145,6 @@ def _minus(t: Any, moved: Any) -> Any:
     if moved is None:
         return t
     return neg(moved) if t is None else sub(t, moved)
-
-
-def _filled(t: Any, x: Any) -> Any:
-    return zeros_of(type_of(x)) if t is None else t
 
 
 # --- what users call

@@ -13,7 +13,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.context import running
-from plait.core.primitive import LinearOperand, register, zeros_of
+from plait.core.primitive import LinearOperand, or_zeros, register, zeros_of
 from plait.core.program import Program, Var, has_effects, is_repeatable, reference, run_program
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ShapeError
@@ -140,11 +140,7 @@ class Scan(Region):
         lin_c, known_c = partition(c_lin, c)
         lin_x, known_x = partition(x_lin, x)
         sums = [zeros_of(a.type) for a, mark in zip(lin_c, c_marks, strict=True) if mark]
-        start = [
-            zeros_of(a.type) if t is None else t
-            for a, t, nz in zip(i, i_ct, i_nz, strict=True)
-            if nz
-        ]
+        start = [or_zeros(t, a.type) for a, t, nz in zip(i, i_ct, i_nz, strict=True) if nz]
         rest["reverse"] = not rest["reverse"]
         out = self.bind(
             *(*known_c, *sums, *start, *known_x),
@@ -444,9 +440,7 @@ def _backwards(
             c_out, i_out, x_out = cut(out, len(acc), sum(i_marks))
             i_all = merge(i_marks, i_out, [None] * n_i)
             i_back = [
-                zeros_of(t) if ct is None else ct
-                for t, ct, nz in zip(i_types, i_all, carry_nz, strict=True)
-                if nz
+                or_zeros(ct, t) for t, ct, nz in zip(i_types, i_all, carry_nz, strict=True) if nz
             ]
             return [*map(add, acc, c_out), *i_back, *x_out]
 
