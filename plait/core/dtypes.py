@@ -188,6 +188,11 @@ def check_supported(dtype: DType, **given: Any) -> None:
         raise DtypeError(summary, **{"op": called(), **given})
 
 
+def name_of(dtype: DType) -> str:
+    """The dtype's name in messages and programs: NumPy's own, but for float0."""
+    return "float0" if dtype == float0 else dtype.name
+
+
 def default_int() -> DType:
     """The dtype of Python ints: int32, with enable_x64 int64."""
     return int64 if state.enable_x64 else int32
@@ -224,7 +229,11 @@ def complex_of(dtype: DType) -> DType:
 
 
 def storage(dtype: DType) -> np.dtype:
-    """The NumPy dtype that holds the elements: for keys another one, else the dtype itself."""
+    """The NumPy dtype that holds the elements: for keys another one, for float0, which has nothing
+    to hold, that of booleans, else the dtype itself.
+    """
+    if dtype == float0:
+        return bool_
     return dtype.storage if isinstance(dtype, KeyDType) else dtype
 
 

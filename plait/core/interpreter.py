@@ -106,6 +106,13 @@ class Tracer(ArrayMethods):
             fix=fix,
         )
 
+    # What is traced never changes: it is its own copy.
+    def __copy__(self) -> Tracer:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self
+
     def __bool__(self) -> bool:
         return bool(
             self._give_number(

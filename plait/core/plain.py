@@ -40,9 +40,14 @@ def ints(values: Any, op: str, name: str) -> tuple[int, ...]:
 
 
 def known_number(x: Any, op: str, name: str) -> Any:
-    """A real number, or an array without axes, as it is. Raises ArgumentTypeError for the rest."""
+    """A real number, or an array without axes, as it is. Raises ArgumentError for a complex number,
+    ArgumentTypeError for the rest.
+    """
     if isinstance(x, int | float) or (hasattr(x, "dtype") and getattr(x, "ndim", 1) == 0):
         return x
+    if isinstance(x, complex):
+        summary = f"{name} must be real, not complex"
+        raise ArgumentError(summary, op=called(op), **{name: _shown(x)})
     summary = f"{name} must be a number that is known"
     raise ArgumentTypeError(summary, op=called(op), **{name: _shown(x)})
 

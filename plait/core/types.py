@@ -15,7 +15,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.dtypes import DType
 from plait.core.source import called
-from plait.errors import ArgumentTypeError, an
+from plait.errors import ArgumentError, ArgumentTypeError, an
 
 
 class ArrayType:
@@ -117,7 +117,7 @@ class ArrayType:
         return ArrayType, (self.shape, self.dtype, self.weak_type)
 
     def __str__(self) -> str:
-        return f"{self.dtype.name}[{','.join(map(str, self.shape))}]"
+        return f"{dtypes.name_of(self.dtype)}[{','.join(map(str, self.shape))}]"
 
     def __repr__(self) -> str:
         return f"ArrayType({self}{', weak_type=True' if self.weak_type else ''})"
@@ -193,6 +193,13 @@ def type_of(x: Any) -> ArrayType:
     if isinstance(type_, ArrayType):
         return type_
     if isinstance(x, np.ndarray | np.generic):
+        if type(x) is not np.ndarray and isinstance(x, np.ma.MaskedArray):
+            raise ArgumentError(
+                "the mask of a masked array would be lost",
+                op=called(),
+                value=f"{x.dtype}{list(x.shape)}, masked",
+                fix="x.filled(value), or x.data and x.mask as two arrays",
+            )
         dtype = x.dtype
         if dtype not in _PLAIN:
             dtype = dtypes.canonical(dtypes.as_dtype(dtype))

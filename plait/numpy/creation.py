@@ -81,6 +81,8 @@ def array(
     if order not in (None, "K", "A", "C"):
         raise ArgumentError("arrays have row-major order only", op=called(), order=order)
     wanted = None if dtype is None else to_dtype(dtype)
+    if copy and isinstance(object, np.ma.MaskedArray):  # a copy is one of the data, as NumPy's
+        object = object.data
     x = _from_object(object, wanted, copy)
     if x.ndim < static_int(ndmin, "array", "ndmin"):
         x = reshape(x, (1,) * (ndmin - x.ndim) + x.shape)

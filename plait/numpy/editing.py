@@ -15,10 +15,12 @@ from plait.errors import (
     OutOfRangeError,
     ShapeError,
 )
+from plait.numpy import ufuncs
 from plait.numpy.creation import asarray
 from plait.numpy.indexing import take
 from plait.numpy.manipulation import concatenate, moveaxis, ravel
 from plait.numpy.promotion import astype, axis_in, is_traced_or_device, known, value
+from plait.numpy.searching import argsort
 from plait.ops import axes as ops
 from plait.ops.slices import slice_in_dim
 
@@ -90,6 +92,8 @@ def _delete_traced(arr: Any, obj: Any, axis: int) -> Any:
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """arr with values put before some positions along an axis (flattened with None).
 
+    Traced positions outside mean the ends; known ones raise OutOfRangeError.
+
     >>> jnp.insert(jnp.array([1, 2, 3]), 1, 99)
     Array([ 1, 99,  2,  3], dtype=int32)
     >>> jnp.insert(jnp.array([1, 2]), jnp.array([0, 2]), jnp.array([7, 8]))
@@ -101,7 +105,10 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         arr, axis = ravel(arr), 0
     axis = axis_in(axis, arr.ndim, "insert")
     n = arr.shape[axis]
-    places = _positions("insert", obj, n, 1)
+    if is_traced_or_device(obj) and known(obj) is None and obj.dtype in INTEGER:
+        places = _inside(obj, n)
+    else:
+        places = _positions("insert", obj, n, 1)
     single = not places.ndim
     places = places.reshape(-1)
     if single or places.size == 1:
@@ -113,17 +120,28 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
         shape = list(arr.shape)
         shape[axis] = values.shape[axis]
         values = ops.broadcast_to(values, tuple(shape))
-        cut = int(places[0])
-        head, tail = slice_in_dim(arr, 0, cut, axis=axis), slice_in_dim(arr, cut, n, axis=axis)
-        return concatenate([head, values, tail], axis)
-    shape = list(arr.shape)
-    shape[axis] = places.size
-    values = ops.broadcast_to(values, tuple(shape))
-    order = np.argsort(places, kind="stable")
-    # Where each element of the result comes from: the array, or behind it, the values.
-    source = np.insert(np.arange(n), places[order], n + order)
-    both = concatenate([arr, values], axis)
-    return take(both, source.astype(np.int32), axis=axis, mode="clip")
+        if isinstance(places, np.ndarray):
+            cut = int(places[0])
+            head, tail = slice_in_dim(arr, 0, cut, axis=axis), slice_in_dim(arr, cut, n, axis=axis)
+            return concatenate([head, values, tail], axis)
+        places = ops.broadcast_to(places, (shape[axis],))
+    else:
+        shape = list(arr.shape)
+        shape[axis] = places.size
+        values = ops.broadcast_to(values, tuple(shape))
+    # Sorted by the position that each has before: values come in front of the element there.
+    if isinstance(places, np.ndarray):
+        order = np.argsort(np.concatenate([places, np.arange(n)]), kind="stable").astype(np.int32)
+    else:
+        order = argsort(concatenate([places, np.arange(n)]), stable=True)
+    return take(concatenate([values, arr], axis), order, axis=axis, mode="clip")
+
+
+def _inside(obj: Any, n: int) -> Any:
+    """Traced positions for insertion, those outside moved to the ends."""
+    places = astype(obj, np.int32)  # n may have no place in their own dtype
+    places = ufuncs.where(ufuncs.less(places, 0), ufuncs.add(places, n), places)
+    return ufuncs.clip(places, 0, n)
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:

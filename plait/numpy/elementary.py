@@ -312,7 +312,11 @@ def _complex_logaddexp(x1: Any, x2: Any) -> Any:
     top, low = where(first, x1, x2), where(first, x2, x1)
     gap = arithmetic.sub(low, top)
     both = equal(functions.real(top), -np.inf)
-    return where(both, top, add(top, log1p(exp(where(both, 0, gap)))))
+    total = where(both, top, add(top, log1p(exp(where(both, 0, gap)))))
+    # The logarithm is the principal one: its imaginary part lies between -pi and pi.
+    angle = functions.imag(total)
+    turns = functions.round(multiply(angle, 1 / math.tau))
+    return functions.complex(functions.real(total), subtract(angle, multiply(turns, math.tau)))
 
 
 @at_once(operands=2)
@@ -465,13 +469,9 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     exponent = astype(compare.bitwise_and(field, mask), dtypes.int32)
     exponent = subtract(exponent, info.maxexp - 2)
     exponent = subtract(exponent, where(subnormal, info.nmant, 0))
-    half_field = np.asarray((info.maxexp - 2) << info.nmant, bits)
-    keep = np.asarray(~(int(mask) << info.nmant) if info.bits < 64 else ~(int(mask) << 52), bits)
-    mantissa = bitcast_convert_type(
-        compare.bitwise_or(compare.bitwise_and(raw, keep), half_field), dtype
-    )
     special = logical_or(equal(x, 0), compare.bitwise_not(isfinite(x)))
-    return where(special, x, mantissa), where(special, np.int32(0), exponent)
+    exponent = where(special, np.int32(0), exponent)
+    return where(special, x, ldexp(x, subtract(0, exponent))), exponent
 
 
 def gcd(x1: Any, x2: Any) -> Any:

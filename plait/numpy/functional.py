@@ -292,10 +292,10 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """
     given = [y] if x is None else [y, x]
     y, *points = (to_inexact("trapezoid", v) for v in promote_dtypes("trapezoid", given))
-    axis = axis_in(axis, y.ndim, "trapezoid")
+    given_axis, axis = axis, axis_in(axis, y.ndim, "trapezoid")
     steps = dx
     for x in points:
-        steps = diff(x, axis=0 if x.ndim == 1 else axis)
+        steps = diff(x, axis=0 if x.ndim == 1 else given_axis)
         if x.ndim == 1:
             shape = [1] * y.ndim
             shape[axis] = steps.shape[0]

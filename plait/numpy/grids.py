@@ -141,14 +141,15 @@ class _Join:
         keys = key if isinstance(key, tuple) else (key,)
         axis, ndmin, trans1d = self.axis, self.ndmin, self.trans1d
         if keys and isinstance(keys[0], str):
-            numbers = keys[0].split(",")
-            if keys[0] in ("r", "c"):
-                raise ArgumentError("matrices are not supported", op="r_", directive=keys[0])
+            if keys[0] in ("r", "c"):  # a row or a column, where a vector would come out
+                joined = self[keys[1:]]
+                shape = (1, joined.size) if keys[0] == "r" else (joined.size, 1)
+                return reshape(joined, shape) if joined.ndim == 1 else joined
             try:
-                given = [int(n) for n in numbers]
+                given = [int(n) for n in keys[0].split(",")]
             except ValueError:
                 raise ArgumentError(
-                    "the directive is up to three ints", op="r_", directive=keys[0]
+                    'the directive is "r", "c", or up to three ints', op="r_", directive=keys[0]
                 ) from None
             axis, ndmin, trans1d = (*given, *(axis, ndmin, trans1d)[len(given) :])[:3]
             keys = keys[1:]

@@ -38,8 +38,8 @@ from plait.ops import axes as ops
 def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None) -> Any:
     """How often each number 0, 1, 2, ... occurs in a vector; or the sums of its weights.
 
-    In a trace `length` gives the size of the result. Numbers below 0 count as 0, numbers beyond the
-    end are left out.
+    In a trace `length` gives the size of the result, whatever minlength is. Numbers below 0 count
+    as 0, numbers beyond the end are left out.
 
     >>> jnp.bincount(jnp.array([0, 2, 2, 5]))
     Array([1, 0, 2, 0, 0, 1], dtype=int32)
@@ -65,7 +65,7 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, *, length: int | N
             )
         length = max(minlength, int(host.max()) + 1 if host.size else 0, 1 if host.size else 0)
     else:
-        length = max(static_int(length, "bincount", "length"), minlength)
+        length = static_int(length, "bincount", "length")
     w = (
         constant(np.ones((), dtypes.default_int()))
         if weights is None
@@ -91,7 +91,8 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if is_traced_or_device(bins) or isinstance(bins, list | tuple | np.ndarray):
         edges = array(bins)
         if edges.ndim == 1:
-            return astype(edges, dtypes.promote((edges.dtype, False), (dtype, False))[0])
+            whole = dtypes.promote((edges.dtype, False), (dtype, False), lenient=True)[0]
+            return astype(edges, whole)
         bins = edges
     n = static_int(bins, "histogram_bin_edges", "bins")
     if n < 1:
@@ -127,7 +128,7 @@ def histogram(
     """
     a = value("histogram", a)
     edges = histogram_bin_edges(a, bins, range)
-    x, edges = promote_dtypes("histogram", (ravel(a), edges))
+    x, edges = promote_dtypes("histogram", (ravel(a), edges), lenient=True)
     n = edges.shape[0] - 1
     if weights is None:
         w = constant(np.ones((), x.dtype))
@@ -135,7 +136,7 @@ def histogram(
         w = value("histogram", weights, 3)
         if w.shape != a.shape:
             raise ShapeError("needs one weight for each element", op="histogram", a=a, weights=w)
-        w = ravel(to_inexact("histogram", promote_dtypes("histogram", (a, w))[1]))
+        w = ravel(to_inexact("histogram", promote_dtypes("histogram", (a, w), lenient=True)[1]))
     places = _bins(x, edges)
     zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), (n,))
     counts = At(zeros)[places].add(w, mode="drop")
@@ -193,7 +194,8 @@ def histogramdd(
         raise ShapeError(summary, op="histogramdd", range=range)
     edges, places = [], []
     for column, b, r in zip(columns, bins, ranges, strict=True):
-        x, e = promote_dtypes("histogramdd", (column, histogram_bin_edges(column, b, r)))
+        e = histogram_bin_edges(column, b, r)
+        x, e = promote_dtypes("histogramdd", (column, e), lenient=True)
         edges.append(e)
         places.append(_bins(x, e))
     w = constant(np.ones((), dtypes.default_int()))

@@ -400,6 +400,9 @@ def take(
     if axis is None:
         a, axis = ops.reshape(a, (a.size,)), 0
     axis = axis_in(axis, a.ndim, "take")
+    if not a.shape[axis] and type_of(indices).size:
+        summary = "an axis of size 0 has no elements"
+        raise OutOfRangeError(summary, op="take", a=a, indices=indices)
     chosen, wrap = parse_mode(mode, FILL, "take")
     if chosen is CLIP:
         indices = clipped(indices, a.shape[axis])

@@ -31,7 +31,7 @@ from plait.numpy.promotion import astype, is_arraylike, is_base, to_dtype
 from plait.numpy.updating import At
 from plait.ops import arithmetic, functions
 from plait.ops import axes as ops
-from plait.ops.bitcast import bitcast_convert_type
+from plait.ops.bitcast import bitcast_convert_type, width
 from plait.runtime.array import Array
 
 _NUMBERS = frozenset((bool, int, float, complex))
@@ -356,18 +356,31 @@ def _view(self: Any, dtype: Any = None) -> Any:
         if not parts.ndim or parts.shape[-1] % 2:
             raise _view_error(self, new)
         return functions.complex(parts[..., 0::2], parts[..., 1::2])
-    if new.itemsize == old.itemsize:
+    if width(new) == width(old):
         return bitcast_convert_type(self, new)
     if not self.ndim:
         raise _view_error(self, new)
-    if new.itemsize < old.itemsize:
+    if width(new) < width(old):
         y = bitcast_convert_type(self, new)
         return ops.reshape(y, (*self.shape[:-1], self.shape[-1] * y.shape[-1]))
-    ratio = new.itemsize // old.itemsize
+    ratio = width(new) // width(old)
     if self.shape[-1] % ratio:
         raise _view_error(self, new)
     y = ops.reshape(self, (*self.shape[:-1], self.shape[-1] // ratio, ratio))
     return bitcast_convert_type(y, new)
+
+
+def _byteswap(self: Any) -> Any:
+    """The elements with the order of their bytes reversed.
+
+    >>> jnp.array([1, 256], jnp.int32).byteswap()
+    Array([16777216,    65536], dtype=int32)
+    """
+    if self.dtype in dtypes.COMPLEX:
+        return functions.complex(_byteswap(self.real), _byteswap(self.imag))
+    if self.dtype.itemsize == 1:
+        return self
+    return bitcast_convert_type(bitcast_convert_type(self, np.uint8)[..., ::-1], self.dtype)
 
 
 def _view_error(x: Any, dtype: Any) -> ShapeError:
@@ -397,6 +410,7 @@ _METHODS: dict[str, Any] = {
     "choose": searching.choose,
     "clip": _clip,
     "compress": _compress,
+    "byteswap": _byteswap,
     "conj": ufuncs.conjugate,
     "conjugate": ufuncs.conjugate,
     "copy": _copy,

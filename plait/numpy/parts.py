@@ -155,6 +155,8 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     """
     a, b = promote("isclose", (a, b), NUMERIC)
     dtype = type_of(a).dtype
+    if isinstance(dtype, dtypes.KeyDType):
+        return compare.eq(a, b)
     if dtype in INTEGER:
         a, b = promote("isclose", (a, b), INEXACT_KIND)
         dtype = type_of(a).dtype

@@ -25,6 +25,7 @@ from plait.core.stage import Stager
 from plait.core.types import ArrayType, scalar_type, type_of
 from plait.errors import (
     ArgumentTypeError,
+    DtypeError,
     ShapeError,
     UnsupportedError,
 )
@@ -192,6 +193,9 @@ def inexact(dtype: Any) -> Any:
     """The dtype itself if inexact, else float64 for 64-bit integers and float32 for all others."""
     if dtype in INEXACT:
         return dtype
+    if dtype == dtypes.float0:
+        summary = "float0 stands for the derivatives of integers and has no values"
+        raise DtypeError(summary, op=called())
     return dtypes.float64 if dtype.itemsize == 8 and dtype in INTEGER else dtypes.float32
 
 
@@ -252,20 +256,21 @@ _plans: dict[Any, _Plan] = {}
 
 # Functions whose operands are what the user mixes; "forward" and "reflected" are the operators.
 _MIXING = frozenset(n for n in dir(np) if isinstance(getattr(np, n), np.ufunc)) | {
-    *("where", "clip", "isclose", "broadcast_shapes", "broadcast_arrays"),
-    *("forward", "reflected"),
+    *("where", "clip", "isclose", "forward", "reflected"),
 }
+# These are asked for just because ranks differ.
+_BROADCASTING = frozenset({"where", "broadcast_shapes", "broadcast_arrays"})
 
 
-def _strictly() -> bool:
+def _strictly(op: str) -> bool:
     # Switches that forbid to mix ranks or dtypes hold for what the user's line asks for, not for
     # the steps of another function, which mix them on purpose.
     name = called()
-    return name is None or name in _MIXING
+    return name is None or name in _MIXING or name == op.rpartition(".")[2]
 
 
 def _plan(op: str, types: tuple[ArrayType, ...], kind: str) -> _Plan:
-    lenient = state.numpy_dtype_promotion == "strict" and not _strictly()
+    lenient = state.numpy_dtype_promotion == "strict" and not _strictly(op)
     dtype, weak = dtypes.promote(*((t.dtype, t.weak_type) for t in types), lenient=lenient)
     if kind is INEXACT_KIND:
         dtype = inexact(dtype)
@@ -292,7 +297,7 @@ def _common_shape(op: str, shapes: Sequence[tuple[int, ...]]) -> tuple[tuple[int
         return first or next((s for s in shapes if s), ()), None
     warning = None
     mixed = state.numpy_rank_promotion != "allow" and len({len(s) for s in shapes if s}) > 1
-    if mixed and _strictly():
+    if mixed and op not in _BROADCASTING and _strictly(op):
         summary = "the operands have different ranks, and numpy_rank_promotion forbids to mix them"
         given: dict[str, Any] = {f"operand_{i}": s for i, s in enumerate(shapes)}
         error = ShapeError(summary, op=op, fix="give them the same rank with x[None]", **given)
@@ -364,12 +369,15 @@ def promote(
     return out
 
 
-def promote_dtypes(op: str, xs: Sequence[Any]) -> list[Any]:
-    """Arrays or tracers (numbers become 0-d ones) in one dtype, each with its own shape."""
+def promote_dtypes(op: str, xs: Sequence[Any], *, lenient: bool = False) -> list[Any]:
+    """Arrays or tracers (numbers become 0-d ones) in one dtype, each with its own shape; lenient
+    whatever the switch numpy_dtype_promotion says.
+    """
     # A NumPy array stays one: used twice in a trace, it is captured once.
     xs = [x if _is_plain(x) else value(op, x, i) for i, x in enumerate(xs)]
     types = [type_of(x) for x in xs]
-    dtype, weak = dtypes.promote(*((t.dtype, t.weak_type) for t in types))
+    lenient = lenient or (state.numpy_dtype_promotion == "strict" and not _strictly(op))
+    dtype, weak = dtypes.promote(*((t.dtype, t.weak_type) for t in types), lenient=lenient)
     return [
         x if t.dtype == dtype else convert_element_type(x, dtype, weak)
         for x, t in zip(xs, types, strict=True)
@@ -457,10 +465,8 @@ def axes_in(axis: Any, ndim: int, op: str) -> tuple[int, ...]:
 def shape_of(shape: Any, op: str) -> tuple[int, ...]:
     """The shape an argument `shape=` means: an int or a sequence of ints, none of them traced."""
     if is_traced_or_device(shape):
-        if shape.ndim == 0:
-            return (static_int(shape, op, "shape"),)
-        shape = [shape[k] for k in range(shape.shape[0])]
-    if not isinstance(shape, Iterable) or isinstance(shape, str):
+        shape = shape if shape.ndim == 0 else [shape[k] for k in range(shape.shape[0])]
+    if not np.iterable(shape) or isinstance(shape, str):
         return check_shape((static_int(shape, op, "shape"),), op)
     return check_shape(tuple(static_int(n, op, "shape") for n in shape), op)
 

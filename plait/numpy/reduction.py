@@ -19,6 +19,7 @@ from plait.core.types import type_of
 from plait.errors import ArgumentError, DtypeError, ShapeError
 from plait.numpy import ufuncs
 from plait.numpy.at_once import at_once
+from plait.numpy.creation import asarray
 from plait.numpy.parts import imag, isclose, isnan, real
 from plait.numpy.promotion import (
     astype,
@@ -725,7 +726,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     >>> jnp.array_equal(jnp.arange(3), jnp.array([0, 1, 2])), jnp.array_equal(jnp.ones(2), 1)
     (Array(True, dtype=bool), Array(False, dtype=bool))
     """
-    a1, a2 = value("array_equal", a1), value("array_equal", a2, 1)
+    a1, a2 = asarray(a1), asarray(a2)
     if a1.shape != a2.shape:
         return value("array_equal", np.asarray(False))
     same = ufuncs.equal(a1, a2)
@@ -740,7 +741,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
     >>> jnp.array_equiv(jnp.ones((2, 3)), 1), jnp.array_equiv(jnp.ones(2), jnp.ones(3))
     (Array(True, dtype=bool), Array(False, dtype=bool))
     """
-    a1, a2 = value("array_equiv", a1), value("array_equiv", a2, 1)
+    a1, a2 = asarray(a1), asarray(a2)
     try:
         same = ufuncs.equal(a1, a2)
     except ShapeError:

@@ -187,7 +187,7 @@ def iscomplexobj(x: Any) -> bool:
     if x is None:
         return False
     if not is_arraylike(x):
-        return np.iscomplexobj(x)
+        x = array(x)
     return type_of(operand("iscomplexobj", x)).dtype in dtypes.COMPLEX
 
 

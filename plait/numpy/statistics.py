@@ -10,6 +10,7 @@ import numpy as np
 from plait.core import dtypes
 from plait.core.dtypes import COMPLEX, INEXACT
 from plait.core.plain import is_one_of, known_number
+from plait.core.source import called
 from plait.errors import ArgumentError, DtypeError, ShapeError, UnsupportedError, describe, several
 from plait.numpy import contraction, reduction, ufuncs
 from plait.numpy.at_once import at_once
@@ -328,6 +329,10 @@ def cov(
     Array([[ 1., -2.],
            [-2.,  4.]], dtype=float32)
     """
+    if dtype is not None and to_dtype(dtype) not in INEXACT:
+        raise DtypeError(
+            "the result is of floats or complex numbers", op=called("cov"), dtype=dtype
+        )
     x = _variables("cov", m, rowvar)
     if y is not None:
         x = concatenate(promote_dtypes("cov", (x, _variables("cov", y, rowvar))), 0)

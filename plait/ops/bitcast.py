@@ -14,7 +14,8 @@ from plait.core.types import ArrayType, type_of
 from plait.errors import DtypeError, ShapeError
 
 
-def _width(dtype: Any) -> int:
+def width(dtype: Any) -> int:
+    """How many bits an element of integers or floats has; 0 for other dtypes."""
     if dtype in BOOL or dtype in COMPLEX or dtype not in ANY:
         return 0
     return int((dtypes.iinfo if dtype in INTEGER else dtypes.finfo)(dtype).bits)
@@ -27,7 +28,7 @@ class BitcastConvertType(Primitive):
     differentiable = False
 
     def type(self, x, *, dtype):
-        old, new = _width(x.dtype), _width(dtype)
+        old, new = width(x.dtype), width(dtype)
         if x.dtype == dtype:
             return x.strong()
         if not old or not new:
@@ -71,18 +72,18 @@ class BitcastConvertType(Primitive):
 
 def _bits(x: np.ndarray) -> np.ndarray:
     """The bits of an array in memory order, one 0 or 1 each."""
-    width = _width(x.dtype)
+    n = width(x.dtype)
     stored = np.ascontiguousarray(x).reshape(-1, 1).view(np.uint8)
     bits = np.unpackbits(stored, axis=1, bitorder="little")
-    return bits[:, :width].reshape(-1)  # four-bit numbers are stored in bytes
+    return bits[:, :n].reshape(-1)  # four-bit numbers are stored in bytes
 
 
 def _from_bits(bits: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    width = _width(dtype)
-    rows = bits.reshape(-1, width)
-    if width < 8:
+    n = width(dtype)
+    rows = bits.reshape(-1, n)
+    if n < 8:
         sign_bit = rows[:, -1:] if dtype in INT else np.zeros_like(rows[:, -1:])
-        rows = np.concatenate([rows, np.repeat(sign_bit, 8 - width, axis=1)], axis=1)
+        rows = np.concatenate([rows, np.repeat(sign_bit, 8 - n, axis=1)], axis=1)
     return np.packbits(rows, axis=1, bitorder="little").view(dtype)
 
 
@@ -103,4 +104,4 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     return bitcast_convert_type_p.bind(operand, dtype=dtype)
 
 
-__all__ = ["bitcast_convert_type"]
+__all__ = ["bitcast_convert_type", "width"]

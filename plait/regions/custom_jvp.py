@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from plait.core import dtypes
-from plait.core.primitive import or_zeros, register, zeros_like, zeros_of
+from plait.core.primitive import or_zeros, register, zeros_like
 from plait.core.program import run_program
 from plait.core.sample import real
 from plait.core.source import function_name
@@ -31,10 +31,10 @@ from plait.regions.rules import (
     captures_tracer,
     check_captured,
     check_results,
-    float0_zeros,
     is_pair,
     stage_flat,
     tracing_rule,
+    zero_derivative,
 )
 from plait.regions.trace import describe_function, share_captures
 
@@ -371,7 +371,7 @@ class _Call:
             return t
         if self.symbolic_zeros:
             return SymbolicZero(type.tangent())
-        return zeros_of(type) if type.dtype in dtypes.INEXACT else float0_zeros(type)
+        return zero_derivative(type)
 
     def _checked(self, y: Any, t: Any, tree: Any, k: int) -> Any:
         """The tangent of one leaf, None for zero. Raises if its type is not that of the leaf."""

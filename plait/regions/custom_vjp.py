@@ -15,7 +15,7 @@ import numpy as np
 
 from plait.core import dtypes
 from plait.core.interpreter import Tracer
-from plait.core.primitive import Primitive, or_zeros, register, zeros_of
+from plait.core.primitive import Primitive, or_zeros, register
 from plait.core.program import Program, run_program
 from plait.core.source import function_name
 from plait.core.tracebacks import trimmed
@@ -38,10 +38,10 @@ from plait.regions.rules import (
     captures_tracer,
     check_captured,
     check_results,
-    float0_zeros,
     is_pair,
     stage_flat,
     tracing_rule,
+    zero_derivative,
 )
 from plait.regions.trace import share_captures
 
@@ -532,7 +532,7 @@ class _Call:
             return ct
         if self.symbolic_zeros:
             return SymbolicZero(type.tangent())
-        return zeros_of(type) if type.dtype in dtypes.INEXACT else float0_zeros(type)
+        return zero_derivative(type)
 
     def _cotangents(self, result: Any, types: Sequence[ArrayType]) -> list[Any]:
         """What bwd returned, leaf by leaf, None for zero. Raises if it does not fit."""

@@ -82,16 +82,16 @@ def zero_from_primal(x: Any, symbolic_zeros: bool = False) -> Any:
     """
 
     def zero(x: Any) -> Any:
-        type_ = type_of(x).tangent()
-        if symbolic_zeros:
-            return SymbolicZero(type_)
-        return float0_zeros(type_) if type_.dtype == dtypes.float0 else zeros_of(type_)
+        type_ = type_of(x)
+        return SymbolicZero(type_.tangent()) if symbolic_zeros else zero_derivative(type_)
 
     return map_tree(zero, x)
 
 
-def float0_zeros(type: ArrayType) -> np.ndarray:
-    """The derivative of an integer or bool."""
+def zero_derivative(type: ArrayType) -> Any:
+    """Zeros as tangent or cotangent of a value of a type: integers and booleans have float0."""
+    if type.dtype in dtypes.INEXACT:
+        return zeros_of(type)
     return np.zeros(type.shape, dtypes.float0)
 
 

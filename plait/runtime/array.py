@@ -16,6 +16,7 @@ from plait.core.interpreter import Tracer, leaked
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentTypeError, DonatedError, PlaitRuntimeError
 from plait.runtime import client, xla
+from plait.runtime.host import is_numpys
 from plait.runtime.placement import OnDevice, Part, Placed, Placement, Sharded, Shown, signature
 
 
@@ -305,13 +306,15 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
         return self.host(), items
 
     def numbers(self) -> np.ndarray:
-        """`host`, refused for keys, which are not numbers."""
+        """`host`, but refused for keys, which are not numbers, and float0 as NumPy has it."""
         if isinstance(self.type.dtype, dtypes.KeyDType):
             raise ArgumentTypeError(
                 "random keys have no value as numbers",
                 key=self,
                 fix="random.key_data(key) gives their bits",
             )
+        if self.type.dtype == dtypes.float0:
+            return np.zeros(self.type.shape, dtypes.float0)
         return self.host()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -386,22 +389,23 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
     def __repr__(self) -> str:
         if self.is_deleted():
             return f"<deleted Array {self.type}>"
+        dtype = dtypes.name_of(self.type.dtype)
         if isinstance(self.type.dtype, dtypes.KeyDType):
-            return f"Array({self.type.shape}, dtype={self.type.dtype})"
+            return f"Array({self.type.shape}, dtype={dtype})"
         if not self.is_readable:
-            return f"Array(shape={self.type.shape}, dtype={self.type.dtype.name})"
+            return f"Array(shape={self.type.shape}, dtype={dtype})"
         body = np.array2string(
-            _printable(self.host()), separator=", ", prefix="Array(", threshold=1000
+            _printable(self.numbers()), separator=", ", prefix="Array(", threshold=1000
         )
         shape = f", shape={self.type.shape}" if not self.type.size and self.ndim != 1 else ""
         weak = ", weak_type=True" if self.type.weak_type else ""
-        return f"Array({body}{shape}, dtype={self.type.dtype.name}{weak})"
+        return f"Array({body}{shape}, dtype={dtype}{weak})"
 
     def __str__(self) -> str:
         unshown = self.is_deleted() or not self.is_readable
         if unshown or isinstance(self.type.dtype, dtypes.KeyDType):
             return repr(self)
-        return str(_printable(self.host()))
+        return str(_printable(self.numbers()))
 
     def __format__(self, spec: str) -> str:
         if self.type.ndim == 0:
@@ -443,7 +447,7 @@ def _is_static(item: slice) -> bool:
 
 def _printable(value: np.ndarray) -> np.ndarray:
     # NumPy prints bfloat16 and float8 through object conversion; float32 shows the same numbers.
-    if value.dtype.kind in "biufc" and value.dtype.type.__module__ == "numpy":
+    if value.dtype == dtypes.float0 or is_numpys(value.dtype):
         return value
     return value.astype(np.int8 if value.dtype in dtypes.INTEGER else np.float32)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -40,14 +40,15 @@ def assert_close(
     actual: Any,
     expected: Any,
     *,
-    rtol: float | None = None,
-    atol: float | None = None,
+    rtol: float | Mapping[Any, float] | None = None,
+    atol: float | Mapping[Any, float] | None = None,
     message: str = "",
 ) -> None:
     """Raise AssertionError unless two trees of arrays have one structure, equal shapes, and values
     that are equal up to rounding.
 
-    The tolerances default to `tolerance` of the less precise dtype of each pair. NaNs are equal.
+    The tolerances are those of the less precise dtype of each pair: by a mapping of dtypes, if one
+    is given, else by `tolerance`. NaNs are equal.
 
     >>> plait.testing.assert_close(jnp.sin(1.0), 0.841471)
     """
@@ -60,14 +61,24 @@ def assert_close(
         x, y = _number(x), _number(y)
         if x.shape != y.shape:
             raise AssertionError(f"{where}\nthe shapes differ: {x.shape}, {y.shape}")
-        loose = max(tolerance(x.dtype), tolerance(y.dtype))
+        kinds = (x.dtype, y.dtype)
         np.testing.assert_allclose(
             _widened(x),
             _widened(y),
-            rtol=loose if rtol is None else rtol,
-            atol=loose if atol is None else atol,
+            rtol=_loosest(rtol, kinds),
+            atol=_loosest(atol, kinds),
             err_msg=where,
         )
+
+
+def _loosest(given: Any, kinds: Iterable[Any], scale: float = 1.0, least: float = 0.0) -> float:
+    """The tolerance for values of some dtypes: a number, or the largest that one of them has in a
+    mapping or, scaled, by default.
+    """
+    if isinstance(given, int | float):
+        return given
+    own = {np.dtype(k): v for k, v in (given or {}).items()}
+    return max((own.get(k, max(least, scale * tolerance(k))) for k in kinds), default=least)
 
 
 def _number(x: Any) -> np.ndarray:
@@ -146,15 +157,16 @@ def check_grads(
     args: Sequence[Any],
     order: int = 1,
     modes: Sequence[str] = ("fwd", "rev"),
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: float | Mapping[Any, float] | None = None,
+    rtol: float | Mapping[Any, float] | None = None,
     eps: float | None = None,
 ) -> None:
     """Check the derivatives of a function up to an order against finite differences.
 
     args are positional arguments, trees of arrays; only their float and complex leaves are varied.
     modes are "fwd" (jvp) and "rev" (vjp); at order 2 every pair of them is tried. eps is the step
-    of the differences. Raises: AssertionError.
+    of the differences. The tolerances are numbers or mappings of dtypes to them; NaNs are equal.
+    Raises: AssertionError.
 
     >>> plait.testing.check_grads(lambda x: jnp.sum(jnp.sin(x)), (jnp.arange(3.0),), order=2)
     """
@@ -178,9 +190,8 @@ def _check(f, primals, order, modes, precision, done: str) -> None:
     level = done.count(" of ") + 1 if done else 0
     ts = [direction(x, 3 * level + k) for k, x in enumerate(primals)]
     slopes = differences(f, primals, ts, eps)
-    precise = max((tolerance(x.dtype) for x in primals), default=0.0)
-    loose = max(1e-7, 200 * precise)
-    rtol, atol = (loose if tol is None else tol for tol in (rtol, atol))
+    kinds = [x.dtype for x in primals]
+    rtol, atol = (_loosest(tol, kinds, scale=200, least=1e-7) for tol in (rtol, atol))
     ys = [to_numpy(y) for y in f(*primals)]
     for mode in modes:
         name = f"{mode} of {done}" if done else mode
@@ -193,7 +204,8 @@ def _check(f, primals, order, modes, precision, done: str) -> None:
             derived = _pulled(f, cts)
             pushed, scale = pairing(cts, slopes)
             pulled, _ = pairing(derived(*primals), ts)
-            if not abs(pushed - pulled) <= atol + rtol * scale:
+            close = abs(pushed - pulled) <= atol + rtol * scale
+            if not close and not (np.isnan(pushed) and np.isnan(pulled)):
                 raise AssertionError(
                     f"{name}: cotangents times differences are {pushed}, vjp gives {pulled}"
                 )

@@ -38,6 +38,7 @@ from plait.interpreters.simplify import drop_dead
 from plait.interpreters.transpose import backward
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import reshape
+from plait.regions.rules import zero_derivative
 from plait.runtime.array import Array, as_array, own_array
 from plait.runtime.placement import signature
 from plait.transforms.arguments import (
@@ -68,10 +69,6 @@ def _like(derivative: Any, type_: ArrayType) -> Any:
     if type(derivative) is Array:
         return Array(derivative.buf, typed, signature(typed, derivative.placement))
     return convert_element_type(derivative, have.dtype, type_.weak_type)
-
-
-def _float0_zeros(type_: ArrayType) -> np.ndarray:
-    return np.zeros(type_.shape, dtypes.float0)
 
 
 class _Flat:
@@ -289,7 +286,7 @@ def pull(linear: LinearMap, cts: Sequence[Any], in_types: Sequence[ArrayType]) -
     for nz, t in zip(linear.in_nonzero, in_types, strict=True):
         ct = next(pulled) if nz else None
         if ct is None:
-            ct = zeros_of(t) if t.dtype in dtypes.INEXACT else _float0_zeros(t)
+            ct = zero_derivative(t)
         out.append(ct if not nz else _like(ct, t))
     return out
 
@@ -394,7 +391,7 @@ def _tangent(y: Any, t: Any) -> Any:
     """A tangent as users get it, for a result or its type."""
     type_ = y if isinstance(y, ArrayType) else type_of(y)
     if type_.dtype not in dtypes.INEXACT:
-        return _float0_zeros(type_)
+        return zero_derivative(type_)
     return _like(zeros_of(type_) if t is None else t, type_)
 
 

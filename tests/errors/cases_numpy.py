@@ -61,11 +61,11 @@ CASES: dict[str, Callable[[], Any]] = {
     "meshgrid: a matrix": lambda: jnp.meshgrid(X),
     "ix_: a matrix": lambda: jnp.ix_(X),
     "ix_: a traced mask": lambda: traced(jnp.ix_, V > 0),
-    "r_: a matrix": lambda: jnp.r_["r", 1, 2],
     "r_: a directive": lambda: jnp.r_["a", 1, 2],
     # index_parsing, indexing
     "index: two ellipses": lambda: jnp.ones(4)[..., ...],
     "index: a slice of floats": lambda: jnp.ones(4)[0.5:2],
+    "take: no elements": lambda: jnp.take(jnp.ones((2, 0)), K, axis=1),
     "index: no elements": lambda: jnp.ones(0)[K],
     "get: fill_value": lambda: at[K].get(mode="fill", fill_value=V),
     "take: mode": lambda: jnp.take(V, 9, mode="raise"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+import plait
 import plait.numpy as jnp
 from tests.errors.cases_numpy import K, V, X, traced
 
@@ -160,6 +161,11 @@ CASES: dict[str, Callable[[], Any]] = {
     "quantile: q": lambda: jnp.quantile(V, X),
     "quantile: weights": lambda: jnp.quantile(V, 0.5, weights=X, method="inverted_cdf"),
     "cov: three axes": lambda: jnp.cov(X[None]),
+    "cov: a dtype": lambda: jnp.cov(X, dtype=int),
+    "corrcoef: a dtype": lambda: jnp.corrcoef(X, dtype=int),
+    "arange: complex": lambda: jnp.arange(1j),
+    "sin: float0": lambda: jnp.sin(np.zeros(2, plait.dtypes.float0)),
+    "sin: a masked array": lambda: jnp.sin(np.ma.masked_array(np.ones(2), mask=[0, 1])),
     "cov: weights": lambda: jnp.cov(X, fweights=V),
     "cov: weights of floats": lambda: jnp.cov(V, fweights=V),
     "cov: negative weights": lambda: jnp.cov(V, fweights=K - 2),

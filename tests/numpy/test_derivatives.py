@@ -21,7 +21,7 @@ jnp.arctan2(x, p); jnp.hypot(x, p); jnp.logaddexp(x, p); jnp.logaddexp2(x, p); j
 jnp.sinc(x * 1e-5); jnp.power(p, x); p**3; p**-2; p**0.5; 2.0**x; x / p; 1 / p
 jnp.maximum(x, 0.1)
 jnp.minimum(x, p); jnp.clip(x, -0.5, 0.5); abs(x); jnp.where(x > 0, x * x, -x); x % 0.7
-jnp.fmod(x, 0.7)
+jnp.fmod(x, 0.7); jnp.frexp(x)[0]; jnp.insert(x, 1, p[0], axis=0); jnp.trapezoid(x, p, axis=0)
 jnp.sum(x, 0); jnp.mean(x, 1, keepdims=True) * x; jnp.var(x, 0); jnp.std(x); jnp.prod(p, 1)
 jnp.max(x, 0); jnp.min(x); jnp.ptp(x, 1); jnp.sum(x, where=x > 0)
 jnp.mean(x, where=x > 0, axis=1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -96,7 +98,10 @@ xp.apply_along_axis(lambda v: v * v.sum(), 1, F); xp.apply_along_axis(xp.sum, 0,
 xp.apply_along_axis(xp.sort, 1, H); xp.apply_over_axes(xp.sum, H, [0, 2])
 xp.apply_over_axes(xp.max, H, (0, 0)); xp.ediff1d(V[:0]); xp.unwrap(V[:0]); xp.diff(V[:0])
 xp.array_repr(np.arange(3)); xp.array_str(np.arange(3)); xp.iterable([1]); xp.isscalar(2)
-xp.iscomplexobj(C); xp.isrealobj(F)
+xp.iscomplexobj(C); xp.isrealobj(F); xp.iscomplexobj([1, 2j]); xp.isrealobj([F, F])
+xp.array_equal([1, 2], [1, 2]); xp.array_equal([1, 2], [[1, 2]]); xp.array_equiv([1], [[1, 1]])
+xp.trapezoid(H, F, axis=-1); xp.trapezoid(H, F, axis=-2); xp.zeros(np.array(2)); xp.ones(np.int8(2))
+xp.frexp(F); xp.frexp(-V * 1e-42)
 """
 NAMES |= {"B_": NAMES["B"], "P": np.arange(9, dtype=np.int32)}
 
@@ -110,6 +115,61 @@ def test_against_numpy(text):
             assert got == want
             return
     check_expression(text, NAMES)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u2", "i4", "f2", "f4", "c8"])
+def test_byteswap(dtype):
+    x = (V * 50).astype(dtype)
+    assert np.array_equal(np.asarray(jnp.asarray(x).byteswap()).view("u1"), x.byteswap().view("u1"))
+
+
+@pytest.mark.parametrize(
+    ("places", "values", "axis"),
+    [
+        (2, 9.0, None),
+        (-1, V[:3], 1),
+        (np.int8(5), V[:2], None),
+        (np.array([3]), F[:, :2], 1),
+        (np.array([1, 0, 3, 1]), V[:4], 0),
+        (np.array([4, 2]), F[:, :2], 1),
+        (np.zeros(0, int), V[:0], None),
+    ],
+)
+def test_insert_at_traced_positions(places, values, axis):
+    wanted = np.insert(F, places, values, axis)
+    assert_same(jnp.insert(F, places, values, axis), wanted)
+    assert_same(plait.jit(lambda p, v: jnp.insert(F, p, v, axis))(places, values), wanted)
+
+
+def test_rows_and_columns_in_place_of_matrices():
+    both = np.concatenate([V, W])
+    assert_same(jnp.r_["r", V, W], both[None])
+    assert_same(jnp.r_["c", V, W], both[:, None])
+    assert_same(jnp.r_["r", 1:3, 0], np.array([[1, 2, 0]]))
+    for directive in ("r", "c"):  # two axes are a matrix already
+        assert_same(jnp.r_[directive, F, F], np.concatenate([F, F]))
+        assert_same(jnp.c_[directive, V, W], np.stack([V, W], 1))
+
+
+def test_traced_positions_outside_mean_the_ends():
+    insert = plait.jit(lambda p: jnp.insert(V, p, 9.0))
+    assert_same(insert(99), np.insert(V, 5, np.float32(9)))
+    assert_same(insert(-99), np.insert(V, 0, np.float32(9)))
+
+
+def test_copies_of_traced_values_are_these():
+    both = plait.jit(lambda x: (copy.copy(x), copy.deepcopy({"x": x})["x"] + 1))(V)
+    assert_same(both[0], V)
+    assert_same(both[1], V + 1)
+
+
+def test_masks_of_masked_arrays_are_not_lost_in_silence():
+    masked = np.ma.masked_array(V, mask=V > 0)
+    for use in (jnp.sin, jnp.sum, jnp.asarray, plait.jit(lambda x: x), lambda m: jnp.ones(5) + m):
+        with raises(ValueError, "mask", "float32[5]", "filled"):
+            use(masked)
+    assert_same(jnp.array(masked), V)  # as np.array: a copy of the data
+    assert_same(jnp.sum(masked.filled(0)), V[V <= 0].sum())
 
 
 def test_pad_by_a_dict_and_by_a_function():

@@ -225,6 +225,14 @@ STEPS = {
     "softmax": lambda x: plait.nn.softmax(x, where=x > 0),
     "one_hot": lambda x: plait.nn.one_hot(np.arange(3), 3),
     "eigh": lambda x: jnp.linalg.eigh(jnp.stack([x @ x.T] * 2)),
+    "histogram of ints": lambda x: jnp.histogram(x.astype(int), bins=3),
+    "histogram of edges": lambda x: jnp.histogram(x, np.arange(4), weights=x.astype(np.int8)),
+    "histogram2d": lambda x: jnp.histogram2d(x[0].astype(int), x[1]),
+    "where": lambda x: jnp.where(x[0] > 0, x, x[0]),
+    "select": lambda x: jnp.select([x[0] > 0], [x], 0),
+    "broadcast_arrays": lambda x: jnp.broadcast_arrays(x, x[0]),
+    "broadcast_shapes": lambda x: jnp.zeros(jnp.broadcast_shapes((2, 1), (3,))),
+    "matmul": lambda x: jnp.matmul(x[None, None], x[None].mT),
     "normal": lambda x: plait.random.normal(plait.random.key(0), (2, 3)),
 }
 
@@ -239,5 +247,11 @@ def test_strict_switches_hold_for_what_is_asked_and_not_for_steps_of_functions(n
             assert np.array_equal(a, b, equal_nan=a.dtype != bool)
         with raises(ShapeError, "ranks"):
             plait.jit(lambda x: x - x[0])(x)
-        with raises(DtypeError, "strict"):
-            x - x.astype(int)
+        for mixed in (
+            lambda: x - x.astype(int),
+            lambda: jnp.concatenate([x, x.astype(int)]),
+            lambda: jnp.where(x > 0, x, x.astype(int)),
+            lambda: plait.scipy.special.xlogy(x, x.astype(int)),
+        ):
+            with raises(DtypeError, "strict"):
+                mixed()

@@ -349,3 +349,13 @@ def test_reduceat_and_what_is_known_of_ufuncs(name):
             np.testing.assert_array_equal(got, theirs.reduceat(x, indices, axis))
     for attribute in ("nin", "nout", "nargs", "identity"):
         assert getattr(ours, attribute) == getattr(theirs, attribute)
+
+
+@pytest.mark.parametrize("name", ["logaddexp", "logaddexp2"])
+def test_sums_of_complex_powers_have_the_principal_logarithm(name):
+    rng = np.random.default_rng(5)
+    a, b = (rng.normal(0, 9, 40) + 1j * rng.normal(0, 9, 40) for _ in range(2))
+    base = np.e if name == "logaddexp" else 2.0
+    wanted = np.log(base**a + base**b) / np.log(base)
+    with jax.enable_x64():
+        np.testing.assert_allclose(getattr(jnp, name)(a, b), wanted, rtol=1e-10)

@@ -106,3 +106,18 @@ def test_reference_goes_through_maps():
     slope = 2 * np.sum(x, 0) * np.sum(np.arange(4) ** 2)
     got = reference(jax.grad(lambda x: jnp.sum(f(x) ** 2)))(x)
     assert_close(got, np.broadcast_to(slope, x.shape))
+
+
+def test_tolerances_by_dtype():
+    x = np.float32(1.5)
+    loose, tight = {np.float32: 1e-1, "float64": 0.0}, {np.float32: 1e-9}
+    assert_close(x, x + np.float32(1e-3), rtol=loose, atol=loose)
+    with pytest.raises(AssertionError):
+        assert_close(x, x + np.float32(1e-3), rtol=tight, atol=tight)
+    check_grads(jnp.sin, (x,), order=2, rtol=loose, atol=loose)
+    with pytest.raises(AssertionError):
+        check_grads(jnp.sin, (x,), rtol=tight, atol=tight)
+
+
+def test_check_grads_takes_nan_for_equal():
+    check_grads(jnp.sqrt, (np.float32(-1),), order=2)

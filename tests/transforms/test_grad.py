@@ -119,6 +119,39 @@ def test_integers():
     assert "the tangent of n" in text and "float0" in text
 
 
+def test_derivatives_of_integers_pass_through_every_transformation():
+    n = np.int32([1, 2, 3])
+
+    def f(x, n):
+        return (x * n).sum()
+
+    both = jax.grad(f, (0, 1), allow_int=True)
+    rows = np.stack([X, X]), np.stack([n, n])
+
+    def scanned(x, n):
+        return jax.lax.scan(lambda c, row: (c, both(*row)), 0, (x, n))[1]
+
+    for derived, args in (
+        (jax.jit(both), (X, n)),
+        (jax.vmap(both), rows),
+        (jax.pmap(both), rows),
+        (jax.jit(jax.vmap(both)), rows),
+        (scanned, rows),
+        (jax.jit(scanned), rows),
+    ):
+        gx, gn = derived(*args)
+        same(gx, args[1].astype(np.float32))
+        assert gn.dtype == dtypes.float0 and gn.shape == args[1].shape
+        assert np.asarray(gn).dtype == dtypes.float0 and "float0" in repr(gn)
+    _, pull = jax.vjp(f, X, n)
+    gx, gn = jax.jit(pull)(1.0)
+    same(gx, n.astype(np.float32))
+    # What jit gives back is taken as a tangent again.
+    y, t = jax.jvp(f, (X, n), (np.ones_like(X), gn))
+    same((y, t), ((X * n).sum(), np.float32(6)))
+    assert "no values" in message(TypeError, lambda: jnp.sin(gn))
+
+
 def test_complex_functions():
     z = np.complex64([1 + 2j, -0.5j])
     holomorphic = jax.grad(lambda z: (z**2 * 3).sum(), holomorphic=True)(z)
