@@ -623,7 +623,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: Any = -1) -> A
            [0., 0., 1.]], dtype=float32)
     """
     op = "one_hot"
-    x = array(op, "x", x)
+    x = jnp.asarray(x)
     num_classes = static_int(num_classes, op, "num_classes")
     if num_classes < 0:
         raise ArgumentError("num_classes is at least 0", op=op, num_classes=num_classes)

@@ -38,7 +38,7 @@ def _running(
     # Half precision would lose small terms: run in float32, round once.
     work = dtypes.float32 if chosen in FLOAT and chosen.itemsize < 4 else chosen
     if work in BOOL:
-        work = dtypes.default_int()
+        x, work = astype(x, work), dtypes.default_int()
     return astype(run(astype(x, work), axis), chosen)
 
 

@@ -411,9 +411,14 @@ def spacing(x: Any, /) -> Any:
     x = value("spacing", to_inexact("spacing", x))
     if x.dtype in COMPLEX:
         raise DtypeError("complex numbers are not taken", op="spacing", x=x)
-    top = np.asarray(np.inf).astype(x.dtype)
-    end = where(signbit(x), -top, top)
-    return where(isfinite(x), subtract(nextafter(x, end), x), np.asarray(np.nan).astype(x.dtype))
+    info = dtypes.finfo(x.dtype)
+    top, least = (np.asarray(v).astype(x.dtype) for v in (np.inf, info.smallest_subnormal))
+    # Differences of subnormal numbers may be flushed to 0; they are one and the same.
+    small = compare.lt(functions.abs(x), np.asarray(2 * info.smallest_normal, x.dtype))
+    negative = signbit(x)
+    gap = subtract(nextafter(x, where(negative, -top, top)), x)
+    gap = where(small, where(negative, -least, least), gap)
+    return where(isfinite(x), gap, np.asarray(np.nan).astype(x.dtype))
 
 
 def ldexp(x1: Any, x2: Any, /) -> Any:

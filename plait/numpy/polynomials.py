@@ -17,6 +17,7 @@ from plait.numpy.manipulation import atleast_1d, concatenate
 from plait.numpy.matrices import vander
 from plait.numpy.promotion import (
     astype,
+    broadcast_shapes,
     constant,
     known,
     promote_dtypes,
@@ -33,13 +34,16 @@ from plait.ops.slices import pad, slice_in_dim
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """The value of the polynomial with coefficients p at x (Horner's scheme).
 
+    Coefficients with more axes are arrays that broadcast with x, one for each power.
+
     >>> jnp.polyval(jnp.array([1, 0, -2]), jnp.array([0, 3]))
     Array([-2,  7], dtype=int32)
     """
     p, x = promote_dtypes("polyval", (p, x))
-    if p.ndim != 1:
+    if not p.ndim:
         raise ShapeError("the coefficients are a vector", op="polyval", p=p)
-    y = ops.broadcast_to(constant(np.zeros((), x.dtype)), x.shape)
+    shape = broadcast_shapes(p.shape[1:], x.shape)
+    y = ops.broadcast_to(constant(np.zeros((), x.dtype)), shape)
     for k in range(p.shape[0]):
         y = ufuncs.add(ufuncs.multiply(y, x), p[k])
     return y

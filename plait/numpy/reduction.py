@@ -115,6 +115,9 @@ def sum(
     if dtype is None and (promote_integers or x.dtype in BOOL):
         chosen = wide_integer(x.dtype)
     axes = axes_in(axis, x.ndim, "sum")
+    if chosen in BOOL:  # True where any addend is
+        y = _with_initial("sum", any(x, axes, where=where), initial, ufuncs.compare.bitwise_or)
+        return _keep(y, x.shape, axes, keepdims)
     x = _masked("sum", astype(x, chosen), where, np.zeros((), chosen))
     y = reduce_sum_p.bind(x, axes=tuple(sorted(axes))) if axes else x
     y = _with_initial("sum", y, initial, ufuncs.arithmetic.add)
@@ -142,6 +145,9 @@ def prod(
     if dtype is None and (promote_integers or x.dtype in BOOL):
         chosen = wide_integer(x.dtype)
     axes = axes_in(axis, x.ndim, "prod")
+    if chosen in BOOL:  # True where all factors are
+        y = _with_initial("prod", all(x, axes, where=where), initial, ufuncs.compare.bitwise_and)
+        return _keep(y, x.shape, axes, keepdims)
     work = dtypes.float32 if _half(chosen) else chosen
     x = _masked("prod", astype(x, work), where, np.ones((), work))
     y = _with_initial("prod", ops.reduce_prod(x, axes) if axes else x, initial, mul)
@@ -496,7 +502,7 @@ def _variance(
         positive = ufuncs.greater(divisor, 0)
         divisor = select(positive, divisor, np.asarray(math.nan, real))
         y = ufuncs.true_divide(total, divisor)
-    final = dtypes.real_of(chosen) if chosen in INEXACT else chosen
+    final = dtypes.real_of(chosen) if dtype is None else chosen
     return _keep(astype(y, final), x.shape, axes, keepdims)
 
 

@@ -191,7 +191,7 @@ def _quantile(
     a = to_inexact(op, value(op, a))
     if a.dtype in COMPLEX:
         raise DtypeError("complex numbers have no order", op=op, a=a)
-    a, q = promote_dtypes(op, (a, value(op, q, 1)))
+    a, q = promote_dtypes(op, (a, value(op, q, 1)), lenient=True)
     if q.ndim > 1:
         raise ShapeError("q is a number or a vector", op=op, q=q)
     axes = axes_in(axis, a.ndim, op)
@@ -344,7 +344,8 @@ def cov(
     real = dtypes.real_of(x.dtype)
     n = x.shape[1]
     if n == 0:
-        return ops.broadcast_to(value("cov", np.asarray(np.nan).astype(x.dtype)), (x.shape[0],) * 2)
+        shape = (x.shape[0],) * (0 if x.shape[0] == 1 else 2)
+        return ops.broadcast_to(value("cov", np.asarray(np.nan).astype(x.dtype)), shape)
     weights = None
     if fweights is not None:
         weights = astype(_weights("cov", fweights, n, "fweights", integers=True), real)

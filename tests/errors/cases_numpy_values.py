@@ -112,7 +112,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "histogramdd: weights": lambda: jnp.histogramdd(X, weights=V[:3]),
     "histogram2d: sizes": lambda: jnp.histogram2d(V, V[:3]),
     # polynomials
-    "polyval: a matrix": lambda: jnp.polyval(X, V),
+    "polyval: a number": lambda: jnp.polyval(2.0, V),
     "polymul: traced": lambda: traced(lambda p: jnp.polymul(p, p, trim_leading_zeros=True), V),
     "polyder: a negative number": lambda: jnp.polyder(V, -1),
     "polyint: a negative number": lambda: jnp.polyint(V, -1),

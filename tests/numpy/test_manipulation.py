@@ -101,7 +101,11 @@ xp.array_repr(np.arange(3)); xp.array_str(np.arange(3)); xp.iterable([1]); xp.is
 xp.iscomplexobj(C); xp.isrealobj(F); xp.iscomplexobj([1, 2j]); xp.isrealobj([F, F])
 xp.array_equal([1, 2], [1, 2]); xp.array_equal([1, 2], [[1, 2]]); xp.array_equiv([1], [[1, 1]])
 xp.trapezoid(H, F, axis=-1); xp.trapezoid(H, F, axis=-2); xp.zeros(np.array(2)); xp.ones(np.int8(2))
-xp.frexp(F); xp.frexp(-V * 1e-42)
+xp.frexp(F); xp.frexp(-V * 1e-42); xp.spacing(V * 1e-42); xp.spacing(-V * 1e-37); xp.spacing(F)
+xp.polyval(F, V[:4]); xp.polyval(H, 2.0); xp.polyval(F[:, :1], V); xp.cov(V[:0]); xp.cov(F[:2, :0])
+xp.sum(V * 0.1, dtype=bool); xp.prod(F * 0.1, 0, dtype=bool); xp.sum(V, dtype=bool, where=V > 9)
+xp.sum(V[:0], dtype=bool, initial=1); xp.cumsum(V * 0.1, dtype=bool); xp.nansum(F, 1, dtype=bool)
+xp.cumprod(V * 0.1, dtype=bool); xp.trace(F * 0.1, dtype=bool)
 """
 NAMES |= {"B_": NAMES["B"], "P": np.arange(9, dtype=np.int32)}
 
