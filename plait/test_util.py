@@ -7,15 +7,24 @@ from typing import Any
 
 from plait.core import tree
 from plait.runtime.array import as_array
-from plait.testing.numerics import assert_close, check_grads, differences, direction, pairing
+from plait.testing.numerics import (
+    Tolerance,
+    agree,
+    assert_close,
+    check_grads,
+    differences,
+    direction,
+    loosest,
+    pairing,
+)
 
 
 def check_jvp(
     f: Callable[..., Any],
     f_jvp: Callable[..., Any],
     args: Sequence[Any],
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float | None = None,
 ) -> None:
     """Check f_jvp(primals, tangents) -> (result, tangent) of a function of real arguments.
@@ -38,8 +47,8 @@ def check_vjp(
     f: Callable[..., Any],
     f_vjp: Callable[..., Any],
     args: Sequence[Any],
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float | None = None,
 ) -> None:
     """Check f_vjp(*args) -> (result, function from cotangents to those of the arguments).
@@ -57,8 +66,9 @@ def check_vjp(
     cts = [direction(v, k + 1) for k, v in enumerate(ys)]
     pushed, scale = pairing(cts, differences(flat, primals, ts, eps))
     pulled, _ = pairing(tree.leaves(pull(out.unflatten(cts))), ts)
-    rtol, atol = (2e-3 if tol is None else tol for tol in (rtol, atol))
-    if not abs(pushed - pulled) <= atol + rtol * scale:
+    kinds = [x.dtype for x in primals]
+    rtol, atol = (2e-3 if tol is None else loosest(tol, kinds) for tol in (rtol, atol))
+    if not agree(pushed, pulled, atol + rtol * scale):
         raise AssertionError(f"cotangents times differences are {pushed}, the vjp gives {pulled}")
 
 

@@ -266,7 +266,7 @@ def _strictly(op: str) -> bool:
     # Switches that forbid to mix ranks or dtypes hold for what the user's line asks for, not for
     # the steps of another function, which mix them on purpose.
     name = called()
-    return name is None or name in _MIXING or name == op.rpartition(".")[2]
+    return name in _MIXING or name == op.rpartition(".")[2]
 
 
 def _plan(op: str, types: tuple[ArrayType, ...], kind: str) -> _Plan:

@@ -20,6 +20,9 @@ _TOLERANCE = {
     dtypes.float16: 2e-3,
     dtypes.bfloat16: 2e-2,
 }
+# One number, or numbers for dtypes.
+Tolerance = float | Mapping[Any, float] | None
+
 _STEP = {dtypes.float64: 2e-5, dtypes.float32: 1e-2, dtypes.float16: 1e-1, dtypes.bfloat16: 2e-1}
 
 
@@ -40,8 +43,8 @@ def assert_close(
     actual: Any,
     expected: Any,
     *,
-    rtol: float | Mapping[Any, float] | None = None,
-    atol: float | Mapping[Any, float] | None = None,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
     message: str = "",
 ) -> None:
     """Raise AssertionError unless two trees of arrays have one structure, equal shapes, and values
@@ -65,19 +68,21 @@ def assert_close(
         np.testing.assert_allclose(
             _widened(x),
             _widened(y),
-            rtol=_loosest(rtol, kinds),
-            atol=_loosest(atol, kinds),
+            rtol=loosest(rtol, kinds),
+            atol=loosest(atol, kinds),
             err_msg=where,
         )
 
 
-def _loosest(given: Any, kinds: Iterable[Any], scale: float = 1.0, least: float = 0.0) -> float:
+def loosest(
+    given: Tolerance, kinds: Iterable[Any], scale: float = 1.0, least: float = 0.0
+) -> float:
     """The tolerance for values of some dtypes: a number, or the largest that one of them has in a
     mapping or, scaled, by default.
     """
     if isinstance(given, int | float):
         return given
-    own = {np.dtype(k): v for k, v in (given or {}).items()}
+    own = {dtypes.as_dtype(k): v for k, v in (given or {}).items()}
     return max((own.get(k, max(least, scale * tolerance(k))) for k in kinds), default=least)
 
 
@@ -152,13 +157,18 @@ def pairing(cts: Sequence[Any], ts: Sequence[Any]) -> tuple[float, float]:
     return total, scale
 
 
+def agree(x: float, y: float, tolerance: float) -> bool:
+    """Whether two numbers differ by no more than a tolerance; NaNs are equal."""
+    return abs(x - y) <= tolerance or bool(np.isnan(x) and np.isnan(y))
+
+
 def check_grads(
     function: Callable[..., Any],
     args: Sequence[Any],
     order: int = 1,
     modes: Sequence[str] = ("fwd", "rev"),
-    atol: float | Mapping[Any, float] | None = None,
-    rtol: float | Mapping[Any, float] | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float | None = None,
 ) -> None:
     """Check the derivatives of a function up to an order against finite differences.
@@ -191,7 +201,7 @@ def _check(f, primals, order, modes, precision, done: str) -> None:
     ts = [direction(x, 3 * level + k) for k, x in enumerate(primals)]
     slopes = differences(f, primals, ts, eps)
     kinds = [x.dtype for x in primals]
-    rtol, atol = (_loosest(tol, kinds, scale=200, least=1e-7) for tol in (rtol, atol))
+    rtol, atol = (loosest(tol, kinds, scale=200, least=1e-7) for tol in (rtol, atol))
     ys = [to_numpy(y) for y in f(*primals)]
     for mode in modes:
         name = f"{mode} of {done}" if done else mode
@@ -204,8 +214,7 @@ def _check(f, primals, order, modes, precision, done: str) -> None:
             derived = _pulled(f, cts)
             pushed, scale = pairing(cts, slopes)
             pulled, _ = pairing(derived(*primals), ts)
-            close = abs(pushed - pulled) <= atol + rtol * scale
-            if not close and not (np.isnan(pushed) and np.isnan(pulled)):
+            if not agree(pushed, pulled, atol + rtol * scale):
                 raise AssertionError(
                     f"{name}: cotangents times differences are {pushed}, vjp gives {pulled}"
                 )
