@@ -1,7 +1,8 @@
 """Elementwise: the base of ops that work element by element, and the records `unary`, `binary`.
 
 Operands have one shape, or are scalars (rank 0), which count for every element. An instance is
-called like a function; Python scalars among the operands take the dtype of the others.
+called like a function; then Python scalars among the operands take the dtype of the others, and
+axes of length 1 are repeated.
 """
 
 from __future__ import annotations
@@ -95,6 +96,8 @@ class Elementwise(Primitive):
             raise ArgumentTypeError(f"takes {takes}, {were}", op=self.name)
         if accuracy is not None:
             check_accuracy(self.name, accuracy, xs[0])
+        if len(xs) > 1:
+            xs = _stretched(xs)
         if self.one_dtype and any(type(x) in _PYTHON_SCALARS for x in xs):
             return self.bind(*self._typed_scalars(xs))
         return self.bind(*xs)
@@ -214,6 +217,22 @@ class Elementwise(Primitive):
 
     def samples(self):
         return self._samples
+
+
+def _stretched(xs: Sequence[Any]) -> Sequence[Any]:
+    """Operands whose axes of length 1 are repeated to the length they have in others.
+
+    Scalars stay, and so do shapes that do not fit: `type` refuses those.
+    """
+    shapes = [s for x in xs if (s := getattr(x, "shape", ()))]
+    if len(shapes) < 2 or all(s == shapes[0] for s in shapes):
+        return xs
+    if any(len(s) != len(shapes[0]) for s in shapes):
+        return xs
+    whole = [next((n for n in axis if n != 1), 1) for axis in zip(*shapes, strict=True)]
+    if any(n not in (1, w) for s in shapes for n, w in zip(s, whole, strict=True)):
+        return xs
+    return [broadcast_to(x, whole) if getattr(x, "shape", ()) else x for x in xs]
 
 
 def _sum(a: Any, b: Any) -> Any:

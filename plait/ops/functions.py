@@ -22,7 +22,8 @@ from plait.errors import ArgumentError
 from plait.hlo.formula import HloMath
 from plait.ops import complex_edges, complex_formulas, cpu_double, cpu_functions
 from plait.ops.arithmetic import add, convert_element_type, div, integer_pow, mul, neg, sub
-from plait.ops.compare import eq, ge, select
+from plait.ops.axes import broadcast_to
+from plait.ops.compare import bitwise_or, eq, ge, ne, select
 from plait.ops.elementwise import Elementwise, binary, unary
 
 
@@ -428,10 +429,12 @@ cbrt = unary(
 
 
 def _pow_base(z: Any, x: Any, y: Any, t: Any) -> Any:
-    # d(x ** y)/dx = y x^(y-1), but 0 where y is 0: x ** 0 is 1 everywhere, at 0 and infinity too.
-    constant = eq(y, 0.0)
-    power = pow(x, sub(select(constant, 1.0, y), 1.0))
-    return mul(t, mul(y, power))
+    # d(x ** y)/dx = y x^(y-1), but 0 where y is 0: x ** 0 is 1 everywhere, at 0 and NaN too. There
+    # 1 stands for the x whose power is no number; any other x is kept for the derivative in y.
+    tiny = float(dtypes.finfo(type_of(x).dtype).tiny)
+    sound = bitwise_or(ne(y, 0.0), ge(abs(x), tiny))
+    base = select(sound, broadcast_to(x, type_of(sound).shape), 1.0)
+    return mul(t, mul(y, pow(base, sub(y, 1.0))))
 
 
 def _pow_exponent(z: Any, x: Any, y: Any, t: Any) -> Any:

@@ -254,6 +254,38 @@ def test_derivatives_of_pow(x, y, slopes):
     np.testing.assert_allclose(got, np.array(slopes, f32), rtol=1e-6)
 
 
+def test_second_derivatives_of_pow():
+    second = jax.jacfwd(jax.jacrev(lax.pow, (0, 1)), (0, 1))
+    for x, y in ((4.0, 0.0), (0.5, 0.0), (3.0, 1.0), (2.0, -1.5)):
+        got = second(f32(x), f32(y))
+        mixed = x ** (y - 1) * (1 + y * np.log(x))
+        want = [[y * (y - 1) * x ** (y - 2), mixed], [mixed, x**y * np.log(x) ** 2]]
+        np.testing.assert_allclose(got, want, rtol=1e-5, err_msg=f"{x} ** {y}")
+    for x in (0.0, 1e-39, NAN):  # x ** 0 is 1 for them as well
+        assert jax.grad(lax.pow)(f32(x), f32(0)) == jax.grad(jax.grad(lax.pow))(f32(x), f32(0)) == 0
+    x = np.array([0.0, 3.0], f32)  # scalars among the operands
+    np.testing.assert_array_equal(jax.grad(lambda x: lax.pow(x, f32(0)).sum())(x), [0, 0])
+    assert jax.grad(lambda b: lax.pow(b, x).sum())(f32(2.0)) == 12.0
+
+
+def test_axes_of_length_1_are_repeated():
+    column, row = np.arange(3, dtype=f32)[:, None] + 1, np.arange(4, dtype=f32)[None] + 2
+    full = np.ones((3, 4), f32)
+    for f, g in ((lax.add, np.add), (lax.pow, np.power), (lax.lt, np.less), (lax.max, np.maximum)):
+        for a, b in ((column, row), (row, column), (column, full), (full, row), (row[:, :1], row)):
+            np.testing.assert_allclose(f(a, b), g(a, b), rtol=1e-6)
+    assert lax.betainc(column, row, full[:1] / 2).shape == (3, 4)
+    assert lax.add(np.ones(0, f32), np.ones(1, f32)).shape == (0,)
+    a, b = jax.grad(lambda a, b: lax.mul(a, b).sum(), (0, 1))(column, row)
+    np.testing.assert_allclose(a, np.full((3, 1), row.sum()))
+    np.testing.assert_allclose(b, np.full((1, 4), column.sum()))
+    rows = jax.jit(jax.vmap(lambda a: lax.sub(a, row)))(np.stack([column, column + 1]))
+    np.testing.assert_array_equal(rows[1], column + 1 - row)
+    for wrong in ((np.ones((1, 3), f32), np.ones(3, f32)), (column, np.ones((2, 4), f32))):
+        with pytest.raises(ShapeError, match="shapes differ"):
+            lax.add(*wrong)
+
+
 def test_derivatives_of_two_operands():
     slopes = jax.grad(lax.atan2, (0, 1))(f32(2), f32(1))
     np.testing.assert_allclose(slopes, [0.2, -0.4], rtol=1e-6)
