@@ -25,7 +25,7 @@ def static(**field_options: Any) -> Any:
     >>> plait.tree.leaves(Layer(1.0))
     [1.0]
     """
-    metadata = {**field_options.pop("metadata", {}), "static": True}
+    metadata = {"static": True, **(field_options.pop("metadata", None) or {})}
     return dataclasses.field(metadata=metadata, **field_options)
 
 

@@ -357,6 +357,8 @@ def register_dataclass(
     """Make a dataclass a container: data fields are children, meta fields static (hashable).
 
     Without lists, fields declared with metadata {'static': True} are static. Returns the class.
+    Raises: ArgumentError unless each field that is not dropped is an argument of the constructor,
+    and either data or meta.
 
     >>> import dataclasses
     >>> @plait.tree_util.register_dataclass
@@ -370,7 +372,13 @@ def register_dataclass(
     if data_fields is None or meta_fields is None:
         if not dataclasses.is_dataclass(nodetype):
             raise ArgumentTypeError("data_fields and meta_fields are needed", nodetype=nodetype)
-        fields = [f for f in dataclasses.fields(nodetype) if f.init and f.name not in drop_fields]
+        fields = [f for f in dataclasses.fields(nodetype) if f.name not in drop_fields]
+        if lost := [f.name for f in fields if not f.init]:
+            raise ArgumentError(
+                f"fields of {nodetype.__name__} that its constructor does not take would be lost",
+                fields=lost,
+                fix="name those that may be lost in drop_fields",
+            )
         meta_fields = [f.name for f in fields if f.metadata.get("static", False)]
         data_fields = [f.name for f in fields if f.name not in meta_fields]
     if dataclasses.is_dataclass(nodetype):
@@ -383,6 +391,10 @@ def register_dataclass(
                 meta_fields=list(meta_fields),
             )
     data, meta = tuple(data_fields), tuple(meta_fields)
+    if both := [name for name in data if name in meta]:
+        raise ArgumentError(
+            "a field is either data or meta", nodetype=nodetype.__name__, fields=both
+        )
 
     def pairs(node: Any) -> tuple[list[tuple[Any, Any]], tuple]:
         children = [(GetAttrKey(n), getattr(node, n)) for n in data]

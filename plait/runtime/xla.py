@@ -67,6 +67,8 @@ GetAttrKey, FlattenedIndexKey = _jax.pytree.GetAttrKey, _jax.pytree.FlattenedInd
 
 # None, tuple, list, dict and namedtuple are nodes. Not jaxlib's default registry, which is jax's.
 pytree_registry: PyTreeRegistry = _jax.pytree.PyTreeRegistry()
+# Pickles of structures name their registry so.
+pytree_registry.__module__, pytree_registry.__name__ = __name__, "pytree_registry"
 
 
 # --- clients --------------------------------------------------------------------------------------

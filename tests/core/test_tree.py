@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import functools
+import pickle
 
 import numpy as np
 import pytest
@@ -173,6 +175,31 @@ def test_register_a_dataclass():
         tree_util.register_dataclass(Odd, ["a"], [])
     with pytest.raises(ArgumentTypeError, match="data_fields and meta_fields are needed"):
         tree_util.register_dataclass(int)
+    with pytest.raises(ArgumentError, match="either data or meta"):
+        tree_util.register_dataclass(Odd, ["a", "b"], ["a"])
+
+    @dataclasses.dataclass
+    class Counted:
+        a: object
+        count: int = dataclasses.field(default=0, init=False)
+
+    with pytest.raises(ArgumentError, match="would be lost"):
+        tree_util.register_dataclass(Counted)
+    tree_util.register_dataclass(Counted, drop_fields=["count"])
+    assert tree.leaves(Counted(1)) == [1]
+
+
+def test_static_fields():
+    assert dict(jax.tree.static().metadata) == {"static": True}
+    mine = jax.tree.static(metadata={"static": False, "unit": "m"}, default=3)
+    assert dict(mine.metadata) == {"static": False, "unit": "m"} and mine.default == 3
+
+
+def test_structures_can_be_pickled_and_copied():
+    value = {"a": [1, Point(2, None)], "b": (3,)}
+    leaves, structure = tree.flatten(value)
+    for again in (pickle.loads(pickle.dumps(structure)), copy.deepcopy(structure)):
+        assert again == structure and tree.unflatten(again, leaves) == value
 
 
 def test_static_classes_have_no_leaves():

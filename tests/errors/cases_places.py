@@ -123,6 +123,12 @@ CASES: dict[str, Any] = {
     "register_dataclass: other fields": lambda: jax.tree_util.register_dataclass(
         Point, data_fields=["x"], meta_fields=[]
     ),
+    "register_dataclass: a field of both kinds": lambda: jax.tree_util.register_dataclass(
+        Point, data_fields=["x", "y"], meta_fields=["y"]
+    ),
+    "register_dataclass: a field that is no argument": lambda: jax.tree_util.register_dataclass(
+        Counted
+    ),
     "named_scope: no name": lambda: _named(),
     "ShapeDtypeStruct: the length of a scalar": lambda: len(jax.ShapeDtypeStruct((), "int32")),
     "register: a container of Python's": lambda: jax.tree_util.register_pytree_node(
@@ -143,6 +149,12 @@ def _endless() -> list[Any]:
 
 class Plain:
     pass
+
+
+@dataclasses.dataclass
+class Counted:
+    x: float
+    count: int = dataclasses.field(default=0, init=False)
 
 
 @dataclasses.dataclass
