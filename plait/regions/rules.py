@@ -148,7 +148,6 @@ class Signature:
             return tuple(args)
         # TypeErrors of the binding say what is wrong with the call, as Python words it.
         bound = self.signature.bind(*args, **kwargs)
-        bound.apply_defaults()
         if bound.kwargs:
             raise ArgumentTypeError(
                 "keyword-only arguments cannot be passed to a function with derivative rules",
@@ -157,6 +156,7 @@ class Signature:
                 arguments=", ".join(bound.kwargs),
                 fix="make them positional, or bind them with functools.partial",
             )
+        bound.apply_defaults()  # keyword-only arguments that are left out keep theirs
         return bound.args
 
     def divide(self, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

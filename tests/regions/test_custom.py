@@ -219,6 +219,18 @@ def test_keywords_and_defaults_go_to_their_places():
     )
     with pytest.raises(TypeError, match="unexpected keyword"):
         f(1.0, m=2)
+    # Keyword-only arguments that a call leaves out keep their values, as partial's do.
+    assert jax.value_and_grad(h)(3.0) == (9.0, 1.0)
+    bound = functools.partial(power, scale=2.0)
+    for make in (custom_jvp, custom_vjp, jax.custom_batching.custom_vmap):
+        k = make(bound)
+        if make is custom_jvp:
+            k.defjvp(lambda xs, ts: jax.jvp(bound, xs, ts))
+        elif make is custom_vjp:
+            k.defvjp(lambda *xs: jax.vjp(bound, *xs), lambda pull, ct: pull(ct))
+        else:
+            k.def_vmap(lambda n, mapped, x, y: (bound(x, y), True))
+        assert k(3.0) == 9.0 and jax.grad(k)(3.0, 2.0) == 6.0
 
 
 @pytest.mark.parametrize("names", [{"nondiff_argnums": (0, 2)}, {"nondiff_argnames": ("f", "n")}])
