@@ -14,6 +14,7 @@ from plait.core.dtypes import (
     prng_key,
     promote_types,
 )
+from plait.core.types import is_array as _is_array
 from plait.core.types import type_of as _type_of
 from plait.errors import ArgumentTypeError as _ArgumentTypeError
 from plait.errors import DtypeError as TypePromotionError
@@ -54,13 +55,14 @@ def itemsize_bits(dtype: Any) -> int:
 
 
 def scalar_type_of(x: Any) -> type:
-    """The Python type of the elements of x: bool, int, float or complex. Raises: ArgumentTypeError
-    for keys.
+    """The Python type of the elements of an array x, or of a dtype: bool, int, float or complex.
 
-    >>> plait.dtypes.scalar_type_of(jnp.ones(2, jnp.bfloat16))
-    <class 'float'>
+    Raises: ArgumentTypeError for keys.
+
+    >>> plait.dtypes.scalar_type_of(jnp.ones(2, jnp.bfloat16)), plait.dtypes.scalar_type_of("int8")
+    (<class 'float'>, <class 'int'>)
     """
-    dtype = _type_of(x).dtype
+    dtype = _type_of(x).dtype if _is_array(x) else _dtypes.as_dtype(x)
     for members, python in (
         (_dtypes.BOOL, bool),
         (_dtypes.INTEGER, int),

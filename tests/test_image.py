@@ -76,7 +76,7 @@ def test_area_nearest_and_pytorch():
     near, far = cubic(-0.75, 0.5), cubic(-0.75, 1.5)
     got = image.resize(X, (3,), "cubic-pytorch", antialias=False)
     assert_close(got[0], np.float32((near + far) * X[0] + near * X[1] + far * X[2]))
-    with_antialias = image.resize(X, (3,), "cubic-pytorch")
+    with_antialias = image.resize(X, (3,), "bicubic-pytorch")
     assert_close(with_antialias, image.resize(X, (3,), "cubic"))
 
 

@@ -117,6 +117,10 @@ def minimize(
         # Without curvature the estimate stays as it is.
         usable = curve > 0
         rho = jnp.where(usable, 1 / jnp.where(usable, curve, 1), 0)
+        # The unit matrix, which the search begins with, takes the scale of the function first:
+        # beside it a much smaller inverse Hessian would be lost to rounding (ibid., 6.20).
+        scale = jnp.where(usable & (k == 0), curve / jnp.where(usable, jnp.dot(d, d), 1), 1)
+        h = scale * h
         left = one - rho * jnp.outer(s, d)
         new = left @ h @ left.T + rho * jnp.outer(s, s)
         return x + s, y1, g1, jnp.where(usable, new, h), status, count + used, k + 1

@@ -446,7 +446,8 @@ def istft(
 ) -> tuple[Any, Any]:
     """(times, signal): the inverse of stft, where the windows leave no point without weight.
 
-    Arguments as they were for stft; boundary: whether half a segment was added at both ends.
+    Arguments as they were for stft; boundary: whether half a segment was added at both ends. Of
+    times there are as many as points of each signal; JAX and SciPy count the first axis, whichever.
     Source: Griffin and Lim, "Signal estimation from modified short-time Fourier transform" (1984).
 
     >>> signal = plait.scipy.signal

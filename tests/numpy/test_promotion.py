@@ -161,6 +161,9 @@ def test_rank_promotion():
         assert (jnp.asarray(a) + 1).shape == (2, 3)
         with raises(ShapeError, "ranks", "add"):
             jnp.add(a, b)
+        # These broadcast by their very purpose, or choose between what has been computed.
+        assert jnp.where(b > 0, a, 0).shape == jnp.where(a > 0, a, b).shape == (2, 3)
+        assert jnp.broadcast_shapes((3,), (2, 3)) == jnp.broadcast_arrays(b, a)[0].shape == (2, 3)
     with plait.numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="ranks"):
         jnp.add(a, b)
     with warnings.catch_warnings():
@@ -234,6 +237,13 @@ STEPS = {
     "broadcast_shapes": lambda x: jnp.zeros(jnp.broadcast_shapes((2, 1), (3,))),
     "matmul": lambda x: jnp.matmul(x[None, None], x[None].mT),
     "normal": lambda x: plait.random.normal(plait.random.key(0), (2, 3)),
+    # Methods: of a user's line they are what is called, as operators are.
+    "interpolator": lambda x: plait.scipy.interpolate.RegularGridInterpolator(
+        (jnp.arange(2.0), jnp.arange(3.0)), x
+    )(x[:, :2]),
+    "rotations": lambda x: plait.scipy.spatial.transform.Slerp.init(
+        jnp.arange(2.0), plait.scipy.spatial.transform.Rotation.from_rotvec(x)
+    )(x[0]).as_quat(),
 }
 
 

@@ -32,6 +32,23 @@ def test_minima():
         assert np.linalg.norm(found.hess_inv - inverse) < 0.2 * np.linalg.norm(inverse)
 
 
+def test_scales():
+    # In units in which the function, or the way, is large or small the same minimum is found.
+    def bent(x, high, wide):
+        u = x / wide
+        return high * jnp.sum((u - jnp.array([1.0, 2.0])) ** 2 + 0.1 * (u - 1) ** 4)
+
+    high, wide = (s.ravel() for s in np.meshgrid(np.float32([1e-3, 1, 1e8]), [0.1, 10]))
+    found = jax.jit(
+        jax.vmap(
+            lambda h, w: minimize(bent, jnp.full(2, 5 * w), (h, w), method="BFGS", tol=1e-4 * h / w)
+        )
+    )(high, wide.astype(np.float32))
+    assert found.success.all()
+    want = scipy.optimize.brentq(lambda u: 2 * (u - 2) + 0.4 * (u - 1) ** 3, 1, 2)
+    assert_close(found.x / wide[:, None], np.float32([[1, want]] * 6), atol=2e-3)
+
+
 def test_ends():
     def bowl(x, at):
         return jnp.sum((x - at) ** 2)
