@@ -341,7 +341,15 @@ def xla_dtype(x: Any) -> np.dtype:
 
 def sharding_of_array(x: Any) -> Sharding:
     """The sharding of an Array, in users' terms."""
-    placement = x.placement
+    found = sharding_of_placement(x.placement)
+    if found is None:
+        (device,) = x.devices()
+        return SingleDeviceSharding(device)
+    return found
+
+
+def sharding_of_placement(placement: Any) -> Sharding | None:
+    """A placement on several devices in users' terms; None for one on a single device."""
     if isinstance(placement, Sharded | Shown | Part) and len(placement.devices) > 1:
         s = placement.shown if isinstance(placement, Part) else placement.sharding
         if s in _names_used:
@@ -359,8 +367,7 @@ def sharding_of_array(x: Any) -> Sharding:
         while spec and spec[-1] is None:
             spec.pop()
         return NamedSharding(mesh, PartitionSpec(*spec))
-    (device,) = x.devices()
-    return SingleDeviceSharding(device)
+    return None
 
 
 def shards_of_array(x: Any, everywhere: bool = False) -> list[Shard]:

@@ -11,7 +11,7 @@ import numpy as np
 from plait.core import tree
 from plait.core.interpreter import Tracer
 from plait.core.source import called
-from plait.core.types import is_array, type_of
+from plait.core.types import ArrayType, is_array, type_of
 from plait.errors import ArgumentError, ArgumentTypeError, ProcessMismatch, ShapeError, an, several
 from plait.ops.sharding import constrain
 from plait.runtime import client, peers, xla
@@ -152,6 +152,17 @@ def _on_device(x: Any, device: Any) -> Array:
 
 def _host(x: Any) -> np.ndarray:
     return x.host() if type(x) is Array else canonical_value(x, type_of(x))
+
+
+def placement_at(target: Any, type: ArrayType) -> Placement | None:
+    """Where put_one would put an array of a type: for a sharding, or None."""
+    if isinstance(target, SingleDeviceSharding):
+        (device,) = target.device_set
+        return OnDevice(device)
+    if isinstance(target, NamedSharding) and not target.mesh.empty:
+        sharding = target.lowered_for(type.shape, "ShapeDtypeStruct")
+        return Shown(sharding) if fused_on(sharding.devices) else Sharded(sharding)
+    return None
 
 
 def _sharded(x: Any, sharding: xla.Sharding) -> Array:

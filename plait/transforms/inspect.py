@@ -16,7 +16,10 @@ from plait.core.tree import structure_error
 from plait.core.types import ArrayType, type_of
 from plait.errors import ArgumentError, CallError
 from plait.runtime.array import Array, as_array
-from plait.runtime.compile import Compiled, Prepared, prepare
+from plait.runtime.compile import Compiled, Prepared, Signature, prepare
+from plait.runtime.placement import placement_of, signature
+from plait.runtime.sharding import SingleDeviceSharding, sharding_of_placement
+from plait.runtime.transfer import placement_at
 from plait.transforms.arguments import check_callable, select_arguments
 from plait.transforms.calls import Call, JitFunction, Traced
 from plait.transforms.shapes import ShapeDtypeStruct, abstract
@@ -125,13 +128,12 @@ class Lowered(_Stage):
         return self._prepare().text
 
     def _prepare(self) -> Prepared:
-        traced = self._traced
-        return prepare(
-            traced.program,
-            traced.captured,
-            [x.sig if type(x) is Array else type_of(x) for x in self._leaves],
-            donated=self._function.donated_leaves(self._call),
-        )
+        return self.prepared_for([_signature_of(x) for x in self._leaves])
+
+    def prepared_for(self, signatures: Sequence[Signature]) -> Prepared:
+        """Its text for arguments that lie as signatures say."""
+        traced, donated = self._traced, self._function.donated_leaves(self._call)
+        return prepare(traced.program, traced.captured, signatures, donated=donated)
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> CompiledFunction:
         """Compile it."""
@@ -142,8 +144,17 @@ class Lowered(_Stage):
         return self.compile().cost_analysis()
 
 
+def _signature_of(x: Any) -> Signature:
+    """The signature of an array, or of one that lies where a ShapeDtypeStruct says."""
+    if type(x) is Array:
+        return x.sig
+    type_ = type_of(x)
+    return signature(type_, placement_at(getattr(x, "sharding", None), type_))
+
+
 class CompiledFunction:
-    """A compiled function for arguments of fixed types.
+    """A compiled function for arguments of fixed types. Arguments may lie anywhere: for those that
+    lie elsewhere than the function was lowered for it is compiled again, once.
 
     >>> compiled = plait.jit(lambda x: x + 1).lower(jnp.ones(2)).compile()
     >>> compiled(jnp.ones(2))
@@ -152,6 +163,8 @@ class CompiledFunction:
 
     def __init__(self, lowered: Lowered, compiled: Compiled):
         self._lowered, self._compiled = lowered, compiled
+        # By where the arguments lie.
+        self._known = {tuple(map(_signature_of, lowered._leaves)): compiled}
 
     @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -176,7 +189,11 @@ class CompiledFunction:
                     expected=w,
                     given=x.type,
                 )
-        return self._lowered.out_tree.unflatten(self._compiled.run(arrays))
+        signatures = tuple(signature(w, x.placement) for x, w in zip(arrays, wanted, strict=True))
+        if (compiled := self._known.get(signatures)) is None:
+            compiled = self._lowered.prepared_for(signatures).compile()
+            self._known[signatures] = compiled
+        return self._lowered.out_tree.unflatten(compiled.run(arrays))
 
     in_tree = property(lambda self: self._lowered.in_tree)
     out_tree = property(lambda self: self._lowered.out_tree)
@@ -184,6 +201,24 @@ class CompiledFunction:
     args_info = property(lambda self: self._lowered.args_info)
     donate_argnums = property(lambda self: self._lowered.donate_argnums)
     out_info = property(lambda self: self._lowered.out_info)
+
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments were said to lie, in their containers: of arrays their own."""
+        known = [getattr(x, "sharding", None) for x in self._lowered._leaves]
+        return self.in_tree.unflatten([s or self._on_one() for s in known])
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results will lie, in their containers."""
+        places = [placement_of(signature) for _, signature in self._compiled.out]
+        return self.out_tree.unflatten(
+            [sharding_of_placement(p) or self._on_one(p) for p in places]
+        )
+
+    def _on_one(self, placement: Any = None) -> Any:
+        there = placement or self._compiled.executable
+        return SingleDeviceSharding(there.devices[0])
 
     def as_text(self) -> str:
         """The optimised HLO."""

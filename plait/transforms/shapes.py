@@ -42,8 +42,10 @@ class ShapeDtypeStruct:
 
     @staticmethod
     def like(x: Any) -> ShapeDtypeStruct:
-        """The shape and dtype of an array, or of what has both."""
-        return ShapeDtypeStruct(x.shape, x.dtype, weak_type=getattr(x, "weak_type", False))
+        """The shape and dtype of an array, or of what has both; and where the array was put."""
+        where = x.sharding if getattr(x, "committed", False) else None
+        weak = getattr(x, "weak_type", False)
+        return ShapeDtypeStruct(x.shape, x.dtype, sharding=where, weak_type=weak)
 
     def __len__(self) -> int:
         if not self.type.shape:

@@ -236,3 +236,37 @@ def test_memory_of_steps_of_eight_lanes_on_two_devices():
             assert live_bytes() - before == 2 * copies * 4 * size
             assert other.shape == (8, size) and other.devices() == set(devices)
             del state, other
+
+
+def test_compiled_functions_take_arguments_from_anywhere_and_say_where_results_lie(form):
+    mesh = jax.make_mesh((4, 2), ("x", "y"))
+    spread = jax.NamedSharding(mesh, jax.P("x", "y"))
+    x = cube(8, 2)
+    one = jax.sharding.SingleDeviceSharding(jax.devices()[3])
+    places = {"shapes": x, "default": jnp.asarray(x)}
+    places |= {"one device": jax.device_put(x, one), "spread": jax.device_put(x, spread)}
+
+    @jax.jit
+    def f(x, *, c):
+        return x * c, x.sum()
+
+    for name, given in places.items():
+        info = jax.ShapeDtypeStruct.like(given)
+        committed = name in ("one device", "spread")
+        assert info.sharding == (given.sharding if committed else None)
+        for shown in (given, info):
+            compiled = f.lower(shown, c=2.0).compile()
+            inputs, outputs = compiled.input_shardings, compiled.output_shardings
+            assert list(inputs[1]) == ["c"] and len(inputs[0]) == 1
+            if committed:
+                assert inputs[0][0] == given.sharding
+            for y, where in zip(compiled(given, c=2.0), outputs, strict=True):
+                assert y.sharding == where
+            for other in places.values():
+                y, total = compiled(other, c=2.0)
+                same(y, 2 * x)
+                same(total, x.sum())
+    if form == "gang":
+        assert f.lower(places["spread"], c=1.0).compile().output_shardings[0] == spread
+    pinned = jax.jit(lambda x: x, out_shardings=spread).lower(x).compile()
+    assert pinned.output_shardings == pinned(x).sharding == spread
