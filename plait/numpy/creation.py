@@ -31,6 +31,7 @@ from plait.numpy.promotion import (
     broadcast_together,
     constant,
     inexact,
+    is_base,
     is_traced_or_device,
     known,
     operand,
@@ -48,6 +49,8 @@ from plait.ops.axes import broadcast_to as _broadcast_to
 from plait.ops.iota import iota_p
 from plait.ops.slices import concatenate_p
 from plait.regions.trace import check_function
+from plait.runtime.array import Array
+from plait.runtime.placement import OnDevice, Sharded, Shown
 
 _LEAVES = (bool, int, float, complex, np.generic, np.ndarray)
 
@@ -443,26 +446,49 @@ def _like(op: str, a: Any, dtype: Any, shape: Any) -> tuple[tuple[int, ...], Any
     return tuple(t.shape) if shape is None else shape_of(shape, op), chosen, weak
 
 
+def _beside(a: Any, shape: tuple[int, ...]) -> Any:
+    """Where an array like `a` lies, if no one says: where the user or a map put `a`, in the same
+    parts. Inside of jit the compiler decides.
+    """
+    placement = a.placement if type(a) is Array and is_base() else None
+    if isinstance(placement, OnDevice) or (
+        isinstance(placement, Sharded | Shown) and shape == a.type.shape
+    ):
+        return a.sharding
+    return None
+
+
+def _like_filled(
+    a: Any, shape: tuple[int, ...], number: Any, dtype: Any, weak: bool, device: Any
+) -> Any:
+    where = device or _beside(a, shape)
+    if where is None or weak or not isinstance(dtype, np.dtype) or not is_base():
+        return placed(_weakly(_fill(shape, number, dtype, weak), weak), where)
+    # Never whole on one device: what is spread may be too large for that.
+    return placed(np.broadcast_to(np.asarray(number, dtype), shape), where)
+
+
 @takes_out_sharding
 def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Zeros in the shape and dtype of `a`, anything with `.shape` and `.dtype`.
+    """Zeros in the shape and dtype of `a`, anything with `.shape` and `.dtype`; they lie where an
+    array `a` was put.
 
     >>> jnp.zeros_like(jnp.arange(3)), jnp.zeros_like(plait.ShapeDtypeStruct((2,), bool))
     (Array([0, 0, 0], dtype=int32), Array([False, False], dtype=bool))
     """
     shape, dtype, weak = _like("zeros_like", a, dtype, shape)
-    return placed(_weakly(_fill(shape, 0, dtype, weak), weak), device)
+    return _like_filled(a, shape, 0, dtype, weak, device)
 
 
 @takes_out_sharding
 def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
-    """Ones in the shape and dtype of `a`.
+    """Ones in the shape and dtype of `a`; they lie where an array `a` was put.
 
     >>> jnp.ones_like(jnp.arange(3)), jnp.ones_like(jnp.arange(3), dtype=float, shape=2)
     (Array([1, 1, 1], dtype=int32), Array([1., 1.], dtype=float32))
     """
     shape, dtype, weak = _like("ones_like", a, dtype, shape)
-    return placed(_weakly(_fill(shape, 1, dtype, weak), weak), device)
+    return _like_filled(a, shape, 1, dtype, weak, device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
@@ -478,7 +504,7 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
 def full_like(
     a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
 ) -> Any:
-    """fill_value in the shape and dtype of `a`.
+    """fill_value in the shape and dtype of `a`; it lies where an array `a` was put.
 
     >>> jnp.full_like(jnp.arange(3), 9.7)
     Array([9, 9, 9], dtype=int32)
@@ -486,9 +512,9 @@ def full_like(
     shape, dtype, weak = _like("full_like", a, dtype, shape)
     fill = operand("full_like", fill_value, 1)
     if not is_traced_or_device(fill) and not np.ndim(fill):
-        return placed(_weakly(_fill(shape, _cast(fill, dtype), dtype, weak), weak), device)
+        return _like_filled(a, shape, _cast(fill, dtype), dtype, weak, device)
     fill = convert_element_type(value("full_like", fill), dtype, weak)
-    return placed(_broadcast_to(fill, shape), device)
+    return placed(_broadcast_to(fill, shape), device or _beside(a, shape))
 
 
 def _weakly(x: Any, weak: bool) -> Any:

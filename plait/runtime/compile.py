@@ -7,7 +7,7 @@ pmap keep tables keyed by signatures, the base interpreter one keyed by op.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
@@ -225,8 +225,11 @@ class Prepared:
     donated: tuple[int, ...]
     origin: Program
 
-    def compile(self) -> Compiled:
-        """Raises: CompileError."""
+    def compile(self, options: Mapping[str, Any] | None = None) -> Compiled:
+        """Compile it, with options of XLA's beside those that are set for all programs.
+
+        Raises: CompileError.
+        """
         quick = state.disable_most_optimizations
 
         def make() -> xla.Executable:
@@ -240,6 +243,7 @@ class Prepared:
                 out_types=[(t.shape, dtypes.storage(t.dtype)) for t in self.program.out_types],
                 out_shardings=self.shardings,
                 callbacks=[xla.HostCallback(*c, failures) for c in self.builder.callbacks],
+                options=options,
                 quick=quick,
                 effects=self.builder.order is not None,
                 name=f"{self.program.name}({', '.join(map(str, self.program.in_types))})",
@@ -254,7 +258,7 @@ class Prepared:
 
         # Arguments that lie elsewhere often make no difference: a step that is fed its own results
         # is the same program.
-        key = ("executable", self.text, self.devices, quick)
+        key = ("executable", self.text, self.devices, quick, *sorted((options or {}).items()))
         return Compiled(
             self.program,
             self.origin.derived(key, make),
@@ -292,11 +296,12 @@ def compile_program(
     signatures: Sequence[Signature],
     *,
     donated: Sequence[int] = (),
+    options: Mapping[str, Any] | None = None,
 ) -> Compiled:
     """Compile a Program; see `prepare`. Raises: CompileError."""
     if across.crosses(program) and not across.is_one_piece(program):
-        return InPieces(program, captured, signatures)
-    return prepare(program, captured, signatures, donated=donated).compile()
+        return InPieces(program, captured, signatures, options)
+    return prepare(program, captured, signatures, donated=donated).compile(options)
 
 
 class InPieces(Compiled):
@@ -304,7 +309,13 @@ class InPieces(Compiled):
 
     __slots__ = ("_outputs", "_pieces")
 
-    def __init__(self, program: Program, captured: Sequence[Any], signatures: Sequence[Signature]):
+    def __init__(
+        self,
+        program: Program,
+        captured: Sequence[Any],
+        signatures: Sequence[Signature],
+        options: Mapping[str, Any] | None,
+    ):
         program = across.inlined(program)
         values = [as_array(x) for x in captured]
         known: dict[Any, Signature] = dict(
@@ -312,7 +323,8 @@ class InPieces(Compiled):
         )
         self._outputs, self._pieces = program.outputs, []
         for piece in across.pieces(program):
-            compiled = compile_program(piece.program, [], [known[v] for v in piece.inputs])
+            inputs = [known[v] for v in piece.inputs]
+            compiled = compile_program(piece.program, [], inputs, options=options)
             self._pieces.append((piece, compiled))
             known.update((v, sig) for v, (_, sig) in zip(piece.outputs, compiled.out, strict=True))
         self.program = self.origin = program

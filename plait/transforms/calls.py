@@ -7,7 +7,7 @@ in how they stage.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -84,8 +84,10 @@ class JitFunction(Transformed):
         donated: Selected = Selected((), ()),  # noqa: B008
         options: tuple = (),
         device: Any = None,
+        compiler_options: Mapping[str, Any] | None = None,
     ):
-        super().__init__(fun, (static, donated, *options))
+        self.compiler_options = dict(compiler_options or {})
+        super().__init__(fun, (static, donated, *options, *sorted(self.compiler_options.items())))
         self.static, self.donated, self.device = static, donated, device
         table = self.table()
         # Calls by signature. `fast` has the shorter keys of calls without static arguments.
@@ -160,7 +162,13 @@ class JitFunction(Transformed):
         traced = self.trace_call(call, [type_of(x) for x in leaves], in_tree)
         donated = self.donated_leaves(call)
         captured = [as_array(x) for x in traced.captured]
-        compiled = compile_program(traced.program, captured, signatures, donated=donated)
+        compiled = compile_program(
+            traced.program,
+            captured,
+            signatures,
+            donated=donated,
+            options=self.compiler_options,
+        )
         return Entry(compiled, traced.out_tree)
 
     def trace_call(self, call: Call, types: Sequence[ArrayType], in_tree: Any) -> Traced:

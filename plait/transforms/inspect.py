@@ -136,8 +136,9 @@ class Lowered(_Stage):
         return prepare(traced.program, traced.captured, signatures, donated=donated)
 
     def compile(self, compiler_options: dict[str, Any] | None = None) -> CompiledFunction:
-        """Compile it."""
-        return CompiledFunction(self, self._prepare().compile())
+        """Compile it, with options of XLA's by name. Raises: CompileError for unknown ones."""
+        options = {**self._function.compiler_options, **(compiler_options or {})}
+        return CompiledFunction(self, self._prepare().compile(options), options)
 
     def cost_analysis(self) -> dict[str, float]:
         """XLA's estimate of one run: 'flops', 'bytes accessed', ..."""
@@ -161,8 +162,8 @@ class CompiledFunction:
     Array([2., 2.], dtype=float32)
     """
 
-    def __init__(self, lowered: Lowered, compiled: Compiled):
-        self._lowered, self._compiled = lowered, compiled
+    def __init__(self, lowered: Lowered, compiled: Compiled, options: dict[str, Any]):
+        self._lowered, self._compiled, self._options = lowered, compiled, options
         # By where the arguments lie.
         self._known = {tuple(map(_signature_of, lowered._leaves)): compiled}
 
@@ -191,7 +192,7 @@ class CompiledFunction:
                 )
         signatures = tuple(signature(w, x.placement) for x, w in zip(arrays, wanted, strict=True))
         if (compiled := self._known.get(signatures)) is None:
-            compiled = self._lowered.prepared_for(signatures).compile()
+            compiled = self._lowered.prepared_for(signatures).compile(self._options)
             self._known[signatures] = compiled
         return self._lowered.out_tree.unflatten(compiled.run(arrays))
 

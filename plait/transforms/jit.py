@@ -35,9 +35,11 @@ def jit(
     program and must be hashable; donated ones give their memory to the results and cannot be used
     afterwards. Python side effects happen while tracing only. Without `fun` it returns a decorator.
     `keep_unused` and `inline` change no result and are accepted for programs that pass them.
+    compiler_options are XLA's, by name; called inside another jit that one's count.
 
     Raises: ArgumentTypeError if fun is not a function or an argument is not an array;
-    ArgumentError for argument numbers or names that fun does not have.
+    ArgumentError for argument numbers or names that fun does not have; CompileError, when called,
+    for compiler options that XLA does not have.
 
     >>> plait.jit(lambda x: x * 2)(jnp.arange(3.0))
     Array([0., 2., 4.], dtype=float32)
@@ -62,10 +64,11 @@ def jit(
     donated = select_arguments(fun, donate_argnums, donate_argnames, "jit", "donate")
     check_disjoint(static, donated, "jit")
     if in_shardings is not None or out_shardings is not None:
-        return ShardedJit(fun, static, donated, in_shardings, out_shardings)
+        return ShardedJit(fun, static, donated, in_shardings, out_shardings, compiler_options)
     if device is None and backend is not None:
         device = client.local_devices(backend=backend)[0]
-    return JitFunction(fun, static, donated, () if device is None else (device,), device)
+    recipe = () if device is None else (device,)
+    return JitFunction(fun, static, donated, recipe, device, compiler_options)
 
 
 @trimmed

@@ -386,10 +386,10 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 class ShardedJit(JitFunction):
     """jit with in_shardings or out_shardings: constraints on the arguments and results."""
 
-    def __init__(self, fun, static, donated, in_shardings, out_shardings):
+    def __init__(self, fun, static, donated, in_shardings, out_shardings, compiler_options):
         self.in_shardings, self.out_shardings = in_shardings, out_shardings
         key = (_hashable(in_shardings), _hashable(out_shardings))
-        super().__init__(fun, static, donated, key)
+        super().__init__(fun, static, donated, key, compiler_options=compiler_options)
 
     def stage(self, call, types, in_tree):
         program, captured, out_tree = super().stage(call, types, in_tree)

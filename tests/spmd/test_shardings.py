@@ -270,3 +270,28 @@ def test_compiled_functions_take_arguments_from_anywhere_and_say_where_results_l
         assert f.lower(places["spread"], c=1.0).compile().output_shardings[0] == spread
     pinned = jax.jit(lambda x: x, out_shardings=spread).lower(x).compile()
     assert pinned.output_shardings == pinned(x).sharding == spread
+
+
+def test_arrays_like_another_lie_where_it_was_put(form):
+    mesh = jax.make_mesh((4, 2), ("x", "y"))
+    spread = jax.device_put(cube(8, 2), jax.NamedSharding(mesh, jax.P("x", "y")))
+    alone = jax.device_put(cube(8, 2), jax.devices()[3])
+    rows = jax.pmap(lambda x: x + 1)(cube(8, 2))
+    for x in (spread, alone, rows):
+        whole = np.zeros((8, 2), np.float32)
+        for y, want in (
+            (jnp.zeros_like(x), whole),
+            (jnp.ones_like(x, dtype=int), whole.astype(np.int32) + 1),
+            (jnp.full_like(x, 3), whole + 3),
+            (jnp.full_like(x, jnp.float32(2)), whole + 2),
+            (jnp.empty_like(x), whole),
+            (jnp.full_like(x, np.arange(2)), whole + np.float32([0, 1])),
+        ):
+            same(y, want)
+            assert lies(y) == lies(x) and y.sharding == x.sharding
+        elsewhere = jnp.zeros_like(x, device=jax.devices()[1])
+        assert elsewhere.devices() == {jax.devices()[1]}
+        other = jnp.zeros_like(x, shape=(3,))
+        assert other.devices() == ({jax.devices()[3]} if x is alone else {jax.devices()[0]})
+        same(jax.jit(jnp.zeros_like)(x), whole)
+    assert not jnp.zeros_like(jnp.ones(3)).committed

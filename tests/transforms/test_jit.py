@@ -19,6 +19,8 @@ import pytest
 import plait as jax
 import plait.numpy as jnp
 from plait import lax
+from plait.errors import CompileError
+from plait.testing import assert_close
 from tests.transforms.common import counted, counted_compilations, message, refused, same
 
 X = np.float32([1, 2, 3])
@@ -551,3 +553,26 @@ def test_warnings_and_output_are_quiet():
             warnings.simplefilter("error")
             jax.jit(lambda x: x.astype("float64") * 2)(X)
     assert out.getvalue() == err.getvalue() == ""
+
+
+def test_compiler_options_reach_xla():
+    # An option that shows in what is compiled: unoptimised code has no fusion.
+    def f(x):
+        return jnp.sin(x) * 2 + x
+
+    slow = {"xla_disable_all_hlo_passes": True}
+    sharding = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    for plain in (jax.jit(f), jax.jit(f, in_shardings=sharding)):
+        lowered = plain.lower(X)
+        assert "fusion" in lowered.compile().as_text()
+        given = lowered.compile(compiler_options=slow)
+        assert "fusion" not in given.as_text()
+        assert_close(given(X), f(X))
+        with pytest.raises(CompileError, match="xla_no_such"):
+            lowered.compile(compiler_options={"xla_no_such": 1})
+    for options in ({}, {"in_shardings": sharding}):
+        function = jax.jit(f, compiler_options=slow, **options)
+        assert "fusion" not in function.lower(X).compile().as_text()
+        assert_close(function(X), f(X))
+        with pytest.raises(CompileError, match="xla_no_such"):
+            jax.jit(f, compiler_options={"xla_no_such": 1}, **options)(X)
