@@ -431,8 +431,8 @@ def einsum(
     """Sum of products by labels of axes: einsum("ij,jk->ik", a, b) is the matrix product.
 
     Labels that the result lacks are summed over, "..." stands for axes that broadcast. The order of
-    contraction is chosen by `optimize` (opt_einsum), once for each call's shapes. The form
-    einsum(a, [0, 1], b, [1, 2], [0, 2]) is taken as well.
+    contraction is chosen by `optimize` (opt_einsum), once for each call's shapes, or given as steps
+    like those of einsum_path. The form einsum(a, [0, 1], b, [1, 2], [0, 2]) is taken as well.
 
     >>> a, b = jnp.array([[1, 2], [3, 4]]), jnp.array([[0, 1], [1, 0]])
     >>> jnp.einsum("ij,jk->ik", a, b), jnp.einsum("ii", a)
@@ -454,19 +454,36 @@ def einsum(
         fix = 'for example einsum("ij,jk->ik", a, b)'
         raise ArgumentTypeError("needs at least one operand", op="einsum", fix=fix)
     xs = list(promote_dtypes("einsum", arrays))
-    if isinstance(optimize, list):
-        optimize = tuple(tuple(listed(pair, "einsum", "optimize")) for pair in optimize[1:])
-    if not isinstance(optimize, str | bool | tuple):
-        summary = "optimize is a bool, a word, or a list of steps"
-        raise ArgumentTypeError(summary, op="einsum", optimize=optimize)
+    optimize = _order("einsum", optimize, len(xs))
     preferred = None if preferred_element_type is None else to_dtype(preferred_element_type)
-    if isinstance(optimize, bool):
-        optimize = "optimal" if optimize else tuple((0, 1) for _ in xs[1:]) or "auto"
     for step in _plan(key, tuple(x.shape for x in xs), optimize):
         taken = [xs.pop(i) for i in step.taken]
         xs.append(_contract(taken, step.labels, step.result, precision, preferred))
     (y,) = xs
     return y if preferred is None else astype(y, preferred)
+
+
+def _order(op: str, optimize: Any, operands: int) -> Any:
+    """What opt_einsum takes for `optimize`: a word, or all steps."""
+    if isinstance(optimize, bool):
+        return "optimal" if optimize else tuple((0, 1) for _ in range(1, operands)) or "auto"
+    if isinstance(optimize, list | tuple):
+        steps = optimize[1:] if optimize and isinstance(optimize[0], str) else optimize
+        steps = tuple(tuple(listed(step, op, "optimize")) for step in steps)
+        left = operands
+        for step in steps:
+            if not step or len(set(step)) < len(step) or not all(0 <= k < left for k in step):
+                summary = f"a step of optimize names different ones of the {left} operands"
+                raise ArgumentError(summary, op=op, step=step, optimize=optimize)
+            left += 1 - len(step)
+        if left > 1 or not steps:
+            summary = f"the steps of optimize end with one operand, not {left}"
+            raise ArgumentError(summary, op=op, optimize=optimize)
+        return steps
+    if not isinstance(optimize, str):
+        summary = "optimize is a bool, a word, or a list of steps"
+        raise ArgumentTypeError(summary, op=op, optimize=optimize)
+    return optimize
 
 
 def _contract(
@@ -559,7 +576,9 @@ def einsum_path(subscripts: str, /, *operands: Any, optimize: Any = "auto") -> t
     import opt_einsum
 
     arrays = [np.broadcast_to(np.zeros(()), value("einsum_path", x).shape) for x in operands]
-    return by_numpy(opt_einsum.contract_path, subscripts, *arrays, optimize=optimize)
+    order = _order("einsum_path", optimize, len(arrays))
+    path, table = by_numpy(opt_einsum.contract_path, subscripts, *arrays, optimize=order)
+    return list(path), table
 
 
 # --- convolution of vectors

@@ -58,7 +58,8 @@ def vectorize(
     """A function of arrays that applies pyfunc to each element, or to the axes of a signature.
 
     The arguments' other axes broadcast. A signature such as "(n,m),(m)->(n)" names the axes that
-    pyfunc sees. `excluded` lists arguments, by position or name, that are passed as they are.
+    pyfunc sees. `excluded` lists arguments, by position or name, that are passed as they are, as
+    None always is.
 
     >>> area = jnp.vectorize(lambda r: jnp.sum(r) ** 2, signature="(n)->()")
     >>> area(jnp.ones((2, 3)))
@@ -67,18 +68,24 @@ def vectorize(
     if not all(isinstance(e, int | str) for e in listed(excluded, "vectorize", "excluded")):
         summary = "excluded holds positions and names"
         raise ArgumentTypeError(summary, op="vectorize", excluded=excluded)
+    if any(isinstance(e, int) and e < 0 for e in excluded):
+        summary = "the positions in excluded count from the first"
+        raise ArgumentError(summary, op="vectorize", excluded=excluded)
     cores = None if signature is None else _parse_signature(signature)
 
     @functools.wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
-        mapped_names = [k for k in kwargs if k not in excluded]
+        mapped_names = [k for k in kwargs if k not in excluded and kwargs[k] is not None]
         positions = [i for i in range(len(args)) if i not in excluded]
-        if any(isinstance(e, int) and e >= len(args) for e in excluded):
+        absent = [i for i in positions if args[i] is None]
+        if absent and signature is not None:
             raise ArgumentError(
-                f"a position in excluded is none of the {several(len(args), 'argument')}",
+                "with a signature, an argument that is None must be excluded",
                 op="vectorize",
-                excluded=excluded,
+                positions=absent,
+                fix=f"excluded={(*excluded, *absent)}",
             )
+        positions = [i for i in positions if i not in absent]
         if signature is not None and mapped_names:
             raise ArgumentError(
                 "with a signature, arguments by name must be excluded",

@@ -100,10 +100,14 @@ def _unique(x: Any, equal_nan: bool, size: int | None, fill_value: Any) -> tuple
         m = min(n, 1) if size is None else static_int(size, "unique", "size")
         fill = 0 if fill_value is None else fill_value
         shape = (m, *x.shape[1:])
-        none = constant(np.zeros(m, dtypes.default_int()))
+        none = np.zeros(m, dtypes.default_int())
         empty = ops.broadcast_to(constant(np.asarray(fill).astype(x.dtype)), shape)
-        return empty, none, constant(np.zeros(n, dtypes.default_int())), none
+        counts = np.where(np.arange(m) == 0, n, none)
+        return empty, constant(none), constant(np.zeros(n, none.dtype)), constant(counts)
     places = iota_p.bind(shape=(n,), dtype=index, axis=0)
+    if equal_nan and x.dtype in dtypes.COMPLEX:
+        # One number for all that have a NaN: the order of sort keeps the others together.
+        x = ufuncs.where(isnan(x), np.asarray(np.nan, x.dtype), x)
     if x.ndim == 1:
         ordered, order = sorting.sort([x, places])
     else:

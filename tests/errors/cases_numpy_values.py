@@ -86,7 +86,8 @@ CASES: dict[str, Callable[[], Any]] = {
     # functional
     "vectorize: a signature": lambda: jnp.vectorize(jnp.dot, signature="(n),(n)"),
     "vectorize: excluded": lambda: jnp.vectorize(jnp.dot, excluded=(V,)),
-    "vectorize: a position": lambda: jnp.vectorize(jnp.dot, excluded=(2,))(V, V),
+    "vectorize: a position": lambda: jnp.vectorize(jnp.dot, excluded=(-1,)),
+    "vectorize: None": lambda: jnp.vectorize(jnp.dot, signature="(n),(n)->()")(V, None),
     "vectorize: a name": lambda: dot(V, b=V),
     "vectorize: arguments": lambda: dot(V),
     "vectorize: axes": lambda: dot(1.0, V),

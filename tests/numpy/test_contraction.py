@@ -8,6 +8,7 @@ import pytest
 import plait
 import plait.numpy as jnp
 from plait.errors import ArgumentError, ShapeError
+from plait.testing import assert_close
 from tests.numpy.common import (
     assert_same,
     bools,
@@ -98,6 +99,30 @@ def test_einsum_with_an_order_of_its_own():
         assert_same(y, F @ G @ F)
     order, _ = jnp.einsum_path("ij,jk,kl->il", F, G, F)
     assert len(order) == 2
+
+
+def test_einsum_takes_the_steps_that_einsum_path_gives():
+    cases = {"i->": (F[0],), "ii->i": (F[:, :3],), "ij,jk": (F, G), "ij,jk,kl->li": (F, G, F)}
+    cases["ij,ik,il->jkl"] = (F, F, F[:, :2])
+    for text, operands in cases.items():
+        want = np.einsum(text, *operands)
+        for optimize in (True, False, "optimal", "greedy"):
+            path, _ = jnp.einsum_path(text, *operands, optimize=optimize)
+            for order in (path, tuple(path), ["einsum_path", *path]):
+                assert_close(jnp.einsum(text, *operands, optimize=order), want, rtol=1e-5)
+                assert jnp.einsum_path(text, *operands, optimize=order)[0] == path
+        whole = [tuple(range(len(operands)))]
+        assert_close(jnp.einsum(text, *operands, optimize=whole), want, rtol=1e-5)
+    for steps in (
+        [],
+        [(0, 1)],
+        [(0, 3), (0, 1)],
+        [(0, 0), (0, 1)],
+        [(), (0, 1, 2)],
+        [(0, 1, 2)] * 2,
+    ):
+        with raises(ArgumentError, "optimize"):
+            jnp.einsum("ij,jk,kl->li", F, G, F, optimize=steps)
 
 
 def test_batched_matmul_is_one_product():

@@ -217,6 +217,13 @@ def test_vectorize():
     product = jnp.vectorize(lambda a, b: a @ b, signature="(n,m),(m)->(n)")
     assert_same(product(H, F[0]), H @ F[0])
     assert_same(jnp.vectorize(lambda a, n: a**n, excluded=(1,))(F, 2), F**2)
+    # What is excluded may be left out; None is no array, by position or by name.
+    power = jnp.vectorize(lambda a, n=2, by=None: a**n if by is None else a**by, excluded=(1, "n"))
+    assert_same(power(F), F**2)
+    assert_same(power(F, 3), F**3)
+    assert_same(power(F, n=3, by=None), F**3)
+    assert_same(power(F, by=np.int32(3)), F**3)
+    assert_same(jnp.vectorize(lambda a, b: a if b is None else a + b)(F, None), F)
     pair = jnp.vectorize(lambda v: (v.sum(), v * 2), signature="(n)->(),(n)")
     assert_same(pair(F), (F.sum(1), F * 2))
     with raises(ArgumentError, "not a signature"):

@@ -58,6 +58,8 @@ SETS = """
 xp.unique(K); xp.unique(K, return_index=True, return_inverse=True, return_counts=True)
 xp.unique(N)
 xp.unique(I % 2, axis=0); xp.unique(I % 2, axis=1, return_index=True, return_counts=True)
+xp.unique(np.zeros((3, 0), int), True, True, True, axis=0)
+xp.unique(np.zeros((0, 3)), True, True, True, axis=1); xp.unique(np.zeros((0, 3)), True, axis=0)
 xp.unique(F); xp.unique(np.zeros((0,), np.float32)); xp.unique(B, return_counts=True)
 xp.isin(K, np.array([1, 2])); xp.isin(F, F[0], invert=True); xp.isin(K, np.arange(100) + 2)
 xp.isin(K, np.array([]))
@@ -173,3 +175,20 @@ def test_histograms_count_weights_in_floats():
         want, _ = np.histogram(x, 2, (-2, 0), weights=weights.astype(float))
         assert counts.dtype == np.float32
         np.testing.assert_array_equal(counts, want)
+
+
+def test_unique_has_one_nan_whatever_its_bits_and_its_other_part():
+    parts = [-0.0, 0.0, 1.0, np.nan, -np.nan]
+    for dtype in (jnp.float16, jnp.bfloat16, jnp.float32):
+        x = np.array(parts, dtype)
+        found, first, inverse, counts = jnp.unique(x, True, True, True)
+        assert_same(found, np.array([0, 1, np.nan], dtype))
+        assert [first.tolist(), inverse.tolist()] == [[0, 2, 3], [0, 0, 1, 2, 2]]
+        assert counts.tolist() == [2, 1, 2]
+        assert jnp.unique(x, equal_nan=False).size == 4
+    z = np.array([complex(a, b) for a in parts for b in parts], np.complex64)
+    found, first, inverse, counts = jnp.unique(z, True, True, True)
+    _, _, want_inverse, want_counts = np.unique(z, True, True, True)
+    assert_same(found[:-1], np.complex64([0, 1j, 1, 1 + 1j]))
+    assert np.isnan(found[-1]) and np.isnan(z[first[-1]])
+    assert inverse.tolist() == want_inverse.tolist() and counts.tolist() == want_counts.tolist()
