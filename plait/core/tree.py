@@ -62,6 +62,20 @@ def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     >>> plait.tree.unflatten(plait.tree.structure({"a": 0, "b": (0, 0)}), [1, 2, 3])
     {'a': 1, 'b': (2, 3)}
     """
+    if not isinstance(treedef, PyTreeDef):
+        raise ArgumentTypeError(
+            f"the structure is {an(type(treedef).__name__)}",
+            op="tree.unflatten",
+            fix="tree.structure(tree) gives one; it comes first, then the leaves",
+        )
+    leaves = list(leaves)
+    if len(leaves) != treedef.num_leaves:
+        raise CallError(
+            f"the structure takes {several(treedef.num_leaves, 'leaf', 'leaves')}, "
+            f"not {len(leaves)}",
+            op="tree.unflatten",
+            treedef=treedef,
+        )
     return treedef.unflatten(leaves)
 
 

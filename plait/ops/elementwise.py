@@ -219,7 +219,7 @@ class Elementwise(Primitive):
         return self._samples
 
 
-def _stretched(xs: Sequence[Any]) -> Sequence[Any]:
+def _stretched(xs: tuple[Any, ...]) -> tuple[Any, ...]:
     """Operands whose axes of length 1 are repeated to the length they have in others.
 
     Scalars stay, and so do shapes that do not fit: `type` refuses those.
@@ -232,7 +232,7 @@ def _stretched(xs: Sequence[Any]) -> Sequence[Any]:
     whole = [next((n for n in axis if n != 1), 1) for axis in zip(*shapes, strict=True)]
     if any(n not in (1, w) for s in shapes for n, w in zip(s, whole, strict=True)):
         return xs
-    return [broadcast_to(x, whole) if getattr(x, "shape", ()) else x for x in xs]
+    return tuple(broadcast_to(x, whole) if getattr(x, "shape", ()) else x for x in xs)
 
 
 def _sum(a: Any, b: Any) -> Any:

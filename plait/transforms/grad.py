@@ -321,8 +321,10 @@ def _check_tangents(
                 value=x,
                 fix=f"give it the dtype {type_.dtype.name}",
             )
-        have = type_of(t)
-        given: dict[str, Any] = {word: have}
+        given: dict[str, Any] = {word: t}
+        if not is_array(t):
+            raise ArgumentTypeError(f"the {word} of {names(k)} is not an array", op=op, **given)
+        given[word] = have = type_of(t)
         if have.shape != type_.shape:
             raise ShapeError(
                 f"the {word} of {names(k)} has another shape than its value",

@@ -91,6 +91,7 @@ CASES: dict[str, Any] = {
     "jvp: tangents that are no tuple": lambda: jax.jvp(vector, (X,), X),
     "jvp: another structure": lambda: jax.jvp(vector, (X,), (X, X)),
     "jvp: another shape": lambda: jax.jvp(vector, (X,), (X[:2],)),
+    "jvp: text as a tangent": lambda: jax.jvp(vector, (X,), ("x",)),
     "jvp: another dtype": lambda: jax.jvp(vector, (X,), (N,)),
     "jvp: a tangent of an integer": lambda: jax.jvp(loss, (X, N), (X, N)),
     "jvp: float0 for a float": lambda: jax.jvp(vector, (X,), (np.zeros(3, jax.dtypes.float0),)),

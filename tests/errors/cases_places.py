@@ -116,6 +116,8 @@ CASES: dict[str, Any] = {
     # trees
     "tree.map: other structures": lambda: jax.tree.map(lambda a, b: a, {"a": X}, {"b": X}),
     "tree.leaves: a container that holds itself": lambda: jax.tree.leaves(_endless()),
+    "tree.unflatten: too many leaves": lambda: jax.tree.unflatten(jax.tree.structure(1), [1, 2]),
+    "tree.unflatten: no structure": lambda: jax.tree.unflatten([1], jax.tree.structure(1)),
     "tree.unflatten: too few leaves": lambda: jax.tree.unflatten(jax.tree.structure([1, 2]), [1]),
     "register: a class twice": lambda: register_twice(),
     "register: a class with keys twice": lambda: register_with_keys_twice(),

@@ -91,6 +91,10 @@ CASES: dict[str, Callable[[], Any]] = {
     "save: no file": lambda: jnp.save(None, V),
     "einsum: optimize": lambda: jnp.einsum("i,i", V, V, optimize={}),
     "einsum_path: optimize": lambda: jnp.einsum_path("i,i", V, V, optimize=1.5),
+    "einsum_path: a step of one operand twice": lambda: jnp.einsum(
+        "i,i,i", V, V, V, optimize=[(0, 0)]
+    ),
+    "einsum_path: too few steps": lambda: jnp.einsum("i,i,i", V, V, V, optimize=[(0, 1)]),
     "nonzero: a negative size": lambda: jnp.nonzero(V, size=-1),
     "take: fill_value": lambda: jnp.take(V, K, mode="fill", fill_value="zero"),
     "take: an unhashable mode": lambda: jnp_.take(V, K, mode=["fill"]),
