@@ -10,6 +10,7 @@ import numpy as np
 from plait.config import state
 from plait.core import dtypes
 from plait.core.context import running
+from plait.core.interpreter import Tracer
 from plait.core.plain import listed
 from plait.core.primitive import LinearOperand, register, zeros_of
 from plait.core.program import Atom, Program, program_has_effects, reference, run_program
@@ -26,6 +27,8 @@ from plait.interpreters.transpose import transpose_program
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.axes import broadcast_in_dim
 from plait.ops.compare import clamp, eq, ne, select_n_p
+from plait.ops.reduce import reduce_or
+from plait.regions.custom import stop_gradient
 from plait.regions.masked import masked
 from plait.regions.region import (
     Region,
@@ -115,17 +118,24 @@ class Cond(Region):
         return self.bind(index, *xs, branches=batched), out_mapped
 
     def _select(self, frame, index, xs, mapped, branches):
-        # The rows take different branches: run all of them, and choose row by row.
-        every = (True,) * len(branches[0].outputs)
+        # The rows take different branches: run all of them, and choose row by row. What all of them
+        # hand on is not chosen: it stays as it is, mapped or not.
+        passed = _handed_on(branches)
+        every = tuple(True if k is None else mapped[k] for k in passed)
         results = []
         for k, p in enumerate(branches):
+            taken = eq(index, np.int32(k))
+            mine = [_where_taken(x, m, taken) for x, m in zip(xs, mapped, strict=True)]
             if program_has_effects(p):
                 run, _ = batch_program(masked(p), frame, (True, *mapped), every)
-                results.append(run_program(run, eq(index, np.int32(k)), *xs))
+                results.append(run_program(run, taken, *mine))
             else:
-                results.append(run_program(batch_program(p, frame, mapped, every)[0], *xs))
+                results.append(run_program(batch_program(p, frame, mapped, every)[0], *mine))
         chosen = []
-        for cases in zip(*results, strict=True):
+        for place, cases in zip(passed, zip(*results, strict=True), strict=True):
+            if place is not None:
+                chosen.append(xs[place])
+                continue
             which = broadcast_in_dim(index, type_of(cases[0]).shape, (0,))
             chosen.append(select_n_p.bind(which, *cases))
         return chosen, every
@@ -154,6 +164,25 @@ class Cond(Region):
 
 
 cond_p = register(Cond())
+
+
+def _handed_on(branches: Sequence[Program]) -> list[int | None]:
+    """For each result the position of the operand that it is in every branch, or None."""
+    places = [{v: k for k, v in enumerate(p.inputs)} for p in branches]
+    results = zip(*(p.outputs for p in branches), strict=True)
+    found = [{at.get(y) for at, y in zip(places, ys, strict=True)} for ys in results]
+    return [next(iter(f)) if len(f) == 1 else None for f in found]
+
+
+def _where_taken(x: Any, mapped: bool, taken: Any) -> Any:
+    """An operand of a branch, constant to derivatives in the rows that take another branch.
+
+    There the branch may have no finite derivative, and 0 times infinity would not be 0.
+    """
+    if not isinstance(x, Tracer) or type_of(x).dtype not in dtypes.INEXACT:
+        return x
+    which = broadcast_in_dim(taken, type_of(x).shape, (0,)) if mapped else reduce_or(taken, (0,))
+    return select_n_p.bind(which, stop_gradient(x), x)
 
 
 def _any_of(marks: Any) -> tuple[bool, ...]:

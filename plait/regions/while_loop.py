@@ -132,10 +132,12 @@ class While(Region):
     def batch(self, frame, xs, mapped, *, cond, body, cond_consts, body_consts):
         cc_map, bc_map, carry_map = cut(mapped, cond_consts, body_consts)
         cc, bc, carry = cut(xs, cond_consts, body_consts)
+        constant = handed_on(body, body_consts)
         while True:
             test, (test_map,) = batch_program(cond, frame, (*cc_map, *carry_map))
             if test_map:
-                carry_map = (True,) * len(carry)
+                # Rows that stop keep what they have: all differs, but for what no round changes.
+                carry_map = either(carry_map, tuple(not same for same in constant))
                 test, _ = batch_program(cond, frame, (*cc_map, *carry_map), (True,))
             step, out_map = batch_program(body, frame, (*bc_map, *carry_map), carry_map)
             grown = either(carry_map, out_map)
@@ -166,7 +168,7 @@ class While(Region):
         _, *out = self.bind(
             *(*cc, *bc, active, *carry),
             cond=_any_active(test, len(cc) + effects),
-            body=_step_active(test, step, len(cc), len(bc), effects),
+            body=_step_active(test, step, len(cc), len(bc), effects, constant),
             cond_consts=0,
             body_consts=len(cc) + len(bc),
         )
@@ -184,8 +186,7 @@ class While(Region):
         cc, bc, carry = cut(varying, params["cond_consts"], params["body_consts"])
         test = frozenset()
         body = params["body"]
-        # What every round hands on unchanged is the same after any number of rounds.
-        constant = [y is x for x, y in zip(body.inputs[len(bc) :], body.outputs, strict=True)]
+        constant = handed_on(body, len(bc))
         while True:
             # How often the condition itself is computed depends on the condition, too.
             (found,) = analyse(params["cond"], [*cc, *carry], condition=test)
@@ -227,6 +228,11 @@ class While(Region):
 while_p = register(While())
 
 
+def handed_on(body: Program, consts: int) -> tuple[bool, ...]:
+    """Which values of the carry every round hands on unchanged: any number of rounds does."""
+    return tuple(y is x for x, y in zip(body.inputs[consts:], body.outputs, strict=True))
+
+
 def _any_active(test: Program, consts: int) -> Program:
     """The condition (active rows, carry) -> whether any row is active."""
 
@@ -239,11 +245,17 @@ def _any_active(test: Program, consts: int) -> Program:
 
 
 def _step_active(
-    test: Program, step: Program, cond_consts: int, body_consts: int, effects: bool
+    test: Program,
+    step: Program,
+    cond_consts: int,
+    body_consts: int,
+    effects: bool,
+    constant: tuple[bool, ...],
 ) -> Program:
     """The body (constants of both, active rows, carry) -> (active rows, carry).
 
-    With effects both programs take the active rows as their first operand (masked.py).
+    With effects both programs take the active rows as their first operand (masked.py). constant
+    marks the values of the carry that no round changes.
     """
 
     def make() -> Program:
@@ -256,7 +268,10 @@ def _step_active(
             mask = (active,) if effects else ()
             new = run_program(step, *mask, *bc, *carry)
             kept = []
-            for old, y in zip(carry, new, strict=True):
+            for old, y, same in zip(carry, new, constant, strict=True):
+                if same:
+                    kept.append(old)
+                    continue
                 which = broadcast_in_dim(active, type_of(y).shape, (0,))
                 kept.append(select_n_p.bind(which, old, y))
             (still,) = run_program(test, *mask, *cc, *kept)
@@ -265,7 +280,8 @@ def _step_active(
         types = [*cc_types, *bc_types, active, *carry_types]
         return stage_closed(run, types, name=step.name)
 
-    return step.derived(("step active", test, cond_consts, body_consts, effects), make)
+    key = ("step active", test, cond_consts, body_consts, effects, constant)
+    return step.derived(key, make)
 
 
 __all__ = ["While", "while_p"]

@@ -136,6 +136,39 @@ def test_vmap_with_a_mapped_predicate_selects():
     np.testing.assert_array_equal(out[0], np.where(p[:, None], X, -X))
 
 
+def test_branches_not_taken_have_no_derivative_under_vmap():
+    # sqrt has the derivative infinity at 0, and 0 times infinity is no number.
+    def safe(x):
+        return lax.cond(x < 1e-3, lambda: 1e-3, lambda: jnp.sqrt(x))
+
+    def total(x):
+        return jax.vmap(safe)(x).sum()
+
+    x = np.array([0.0, 4.0, 0.0], np.float32)
+    for slope in (jax.grad(total), jax.jit(jax.grad(total)), jax.grad(jax.jit(total))):
+        np.testing.assert_array_equal(slope(x), [0, 0.25, 0])
+    np.testing.assert_array_equal(jax.vmap(jax.grad(safe))(x), [0, 0.25, 0])
+    np.testing.assert_array_equal(jax.jacrev(jax.grad(total))(x), np.diag([0, -1 / 32, 0]))
+
+    def shared(w, which):  # an operand that all rows share
+        rows = jax.vmap(lambda k: lax.switch(k, [lambda: 2 * w, lambda: jnp.sqrt(w)]))
+        return rows(which).sum()
+
+    assert jax.grad(shared)(0.0, np.array([0, 0])) == 4.0
+    assert jax.grad(shared)(1.0, np.array([0, 1])) == 2.5
+
+
+def test_what_all_branches_hand_on_does_not_vary():
+    def f(x, y):
+        return lax.cond(x > 0, lambda x, y: (x * 2, y), lambda x, y: (x * 3, y), x, y)
+
+    x, y = jax.vmap(f, (0, None), (0, None))(X, np.float32(3))
+    np.testing.assert_array_equal(x, np.where(X > 0, X * 2, X * 3))
+    assert y == 3.0
+    _, rows = jax.vmap(f)(X, X + 1)
+    np.testing.assert_array_equal(rows, X + 1)
+
+
 def test_vmap_of_switch():
     branches = [jnp.sin, jnp.cos, jnp.tanh, lambda x: x]
     i = np.array([3, 0, 2, 7, -1])

@@ -415,6 +415,25 @@ def test_vmap_of_while():
     )
 
 
+def test_vmap_of_while_leaves_what_no_round_changes_alone():
+    def power(w, x, n):
+        def round(state):
+            k, x, w = state
+            return k + 1, x @ w, w
+
+        _, x, w = lax.while_loop(lambda state: state[0] < n, round, (0, x, w))
+        return w, x
+
+    w, x, n = np.float32([[1, 2], [0, 1]]), np.ones((3, 2), np.float32), np.arange(3)
+    want = [np.float32([1, 1 + 2 * k]) for k in n]
+    same, out = jax.vmap(power, (None, 0, 0), (None, 0))(w, x, n)
+    np.testing.assert_array_equal(same, w)
+    np.testing.assert_array_equal(out, want)
+    rows, out = jax.vmap(power)(np.stack([w] * 3), x, n)
+    np.testing.assert_array_equal(rows, [w] * 3)
+    np.testing.assert_array_equal(out, want)
+
+
 def test_vmap_of_while_with_an_equal_condition():
     def f(x):
         return lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * x), (0, 1.0))
