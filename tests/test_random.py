@@ -632,3 +632,32 @@ def test_fold_in_takes_floats_as_integers():
         np.testing.assert_array_equal(
             words(random.fold_in(KEY, data)), words(random.fold_in(KEY, 3))
         )
+
+
+def test_arrays_of_keys_are_filled_like_their_words():
+    for impl in ("threefry2x32", "unsafe_rbg"):
+        keys = random.split(random.key(5, impl=impl), 3)
+        words = random.key_data(keys)
+        one = random.key(9, impl=impl)
+        for compiled in (lambda f: f, plait.jit):
+            for f in (
+                jnp.zeros_like,
+                jnp.ones_like,
+                lambda x: jnp.full_like(x, 7),
+                lambda x: jnp.zeros(x.shape, x.dtype),
+                lambda x: jnp.ones(x.shape, x.dtype),
+                lambda x: jnp.full(x.shape, 2**32 - 1, x.dtype),
+            ):
+                filled = compiled(f)(keys)
+                assert filled.dtype == keys.dtype and filled.shape == (3,)
+                assert np.array_equal(random.key_data(filled), f(words))
+            filled = compiled(lambda x, k: jnp.full_like(x, k, shape=(2, 2)))(keys, one)
+            want = np.broadcast_to(random.key_data(one), (2, 2, words.shape[-1]))
+            assert np.array_equal(random.key_data(filled), want)
+
+
+def test_keys_stay_keys_on_the_host():
+    keys = random.split(random.key(5))
+    held = plait.device_get({"keys": keys, "x": jnp.ones(2)})
+    assert type(held["x"]) is np.ndarray and held["keys"].dtype == keys.dtype
+    assert np.array_equal(random.key_data(held["keys"]), random.key_data(keys))

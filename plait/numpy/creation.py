@@ -46,6 +46,7 @@ from plait.numpy.ufuncs import where as _where
 from plait.ops.arithmetic import convert_element_type, convert_p
 from plait.ops.axes import broadcast_in_dim_p, expand_dims, normalise_axis, reshape
 from plait.ops.axes import broadcast_to as _broadcast_to
+from plait.ops.bits import random_wrap_p
 from plait.ops.iota import iota_p
 from plait.ops.slices import concatenate_p
 from plait.regions.trace import check_function
@@ -378,7 +379,16 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
 # --- filled with one number
 
 
+def _number(x: Any, dtype: Any) -> np.ndarray:
+    """The number that fills an array of a dtype; of keys their words."""
+    return _cast(x, dtypes.uint32 if isinstance(dtype, dtypes.KeyDType) else dtype)
+
+
 def _fill(shape: tuple[int, ...], number: Any, dtype: Any, weak_type: bool = False) -> Any:
+    if isinstance(dtype, dtypes.KeyDType):
+        # Each word of the keys is the number.
+        words = np.full(dtype.words, number, np.uint32)
+        return _broadcast_to(random_wrap_p.bind(words, dtype=dtype), shape)
     scalar = np.asarray(number, dtypes.storage(dtype))
     if shape:
         return broadcast_in_dim_p.bind(scalar, shape=shape, dims=())
@@ -431,7 +441,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     if dtype is not None:
         wanted = to_dtype(dtype)
         if not is_traced_or_device(fill) and not np.ndim(fill):
-            return placed(_fill(shape, _cast(fill, wanted), wanted), device)
+            return placed(_fill(shape, _number(fill, wanted), wanted), device)
         fill = _astype(value("full", fill), wanted)
     return placed(_broadcast_to(value("full", fill), shape), device)
 
@@ -512,7 +522,7 @@ def full_like(
     shape, dtype, weak = _like("full_like", a, dtype, shape)
     fill = operand("full_like", fill_value, 1)
     if not is_traced_or_device(fill) and not np.ndim(fill):
-        return _like_filled(a, shape, _cast(fill, dtype), dtype, weak, device)
+        return _like_filled(a, shape, _number(fill, dtype), dtype, weak, device)
     fill = convert_element_type(value("full_like", fill), dtype, weak)
     return placed(_broadcast_to(fill, shape), device or _beside(a, shape))
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from plait.core import tree
+from plait.core.dtypes import KeyDType
 from plait.core.interpreter import Tracer
 from plait.core.source import called
 from plait.core.types import ArrayType, is_array, type_of
@@ -331,12 +332,19 @@ def device_put_replicated(x: Any, devices: Sequence[Any]) -> Any:
 
 
 def device_get(x: Any) -> Any:
-    """Arrays as NumPy arrays, in their containers; waits for them. Other leaves stay.
+    """Arrays as NumPy arrays, in their containers; waits for them. Other leaves stay, and typed
+    keys, which NumPy does not have.
 
     >>> plait.device_get({"w": jnp.arange(3), "name": "first"})
     {'name': 'first', 'w': array([0, 1, 2], dtype=int32)}
     """
-    return tree.map(lambda leaf: leaf.numbers() if type(leaf) is Array else leaf, x)
+
+    def numbers(leaf: Any) -> Any:
+        if type(leaf) is not Array or isinstance(leaf.dtype, KeyDType):
+            return leaf
+        return leaf.host()
+
+    return tree.map(numbers, x)
 
 
 def block_until_ready(x: Any) -> Any:

@@ -285,7 +285,7 @@ def test_arrays_like_another_lie_where_it_was_put(form):
             (jnp.full_like(x, 3), whole + 3),
             (jnp.full_like(x, jnp.float32(2)), whole + 2),
             (jnp.empty_like(x), whole),
-            (jnp.full_like(x, np.arange(2)), whole + np.float32([0, 1])),
+            (jnp.full_like(x, np.arange(2)), whole + np.arange(2, dtype=np.float32)),
         ):
             same(y, want)
             assert lies(y) == lies(x) and y.sharding == x.sharding
