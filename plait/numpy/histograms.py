@@ -24,7 +24,6 @@ from plait.numpy.promotion import (
     is_traced_or_device,
     known,
     promote_dtypes,
-    result_type,
     static_int,
     to_inexact,
     value,
@@ -208,7 +207,7 @@ def histogramdd(
     zeros = ops.broadcast_to(constant(np.zeros((), w.dtype)), shape)
     counts = At(zeros)[tuple(places)].add(w, mode="drop")
     if density:
-        counts = astype(counts, result_type(counts, *edges))
+        counts = promote_dtypes("histogramdd", (counts, *edges), lenient=True)[0]
         total = reduction.sum(counts)
         for k, e in enumerate(edges):
             sizes = [1] * ndim

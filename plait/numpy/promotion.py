@@ -259,7 +259,7 @@ _MIXING = frozenset(n for n in dir(np) if isinstance(getattr(np, n), np.ufunc)) 
     *("where", "clip", "isclose", "forward", "reflected"),
 }
 # These are asked for just because ranks differ.
-_BROADCASTING = frozenset({"where", "broadcast_shapes", "broadcast_arrays"})
+_BROADCASTING = frozenset({"where", "choose", "broadcast_shapes", "broadcast_arrays"})
 
 
 def _strictly(op: str) -> bool:

@@ -416,12 +416,12 @@ class Array(ArrayMethods, metaclass=_ArrayMeta):
 
     # --- copies, pickles, other libraries
 
+    # A copy has a buffer of its own: it outlives the donation of the original.
     def __copy__(self) -> Array:
-        self._live()
-        return self
+        return Array(xla.duplicate(self._live()), self.type, self.sig)
 
     def __deepcopy__(self, memo: Any) -> Array:
-        return Array(xla.duplicate(self._live()), self.type, self.sig)
+        return self.__copy__()
 
     def __reduce__(self):
         return _unpickle, (np.array(self.host()), self.type)

@@ -443,10 +443,11 @@ def shard_to_host(buf: Buffer, k: int, shape: Shape, dtype: np.dtype) -> np.ndar
     if 0 in shape:  # XLA does not split arrays without elements
         buf.block_until_ready()
         return frozen(np.empty(sharding.shard_shape(shape), dtype))
+    part = (*sharding.index(k, shape), ...)  # with ... an array without axes stays an array
     if sharding.devices[0].platform != "cpu":
-        return to_host(buf, shape, dtype)[sharding.index(k, shape)]
+        return to_host(buf, shape, dtype)[part]
     if is_narrow(dtype):
-        return _read_narrow(buf, shape, dtype)[sharding.index(k, shape)]
+        return _read_narrow(buf, shape, dtype)[part]
     buf = _owner(buf, k)
     capsule = _jax.buffer_to_dlpack_managed_tensor(buf)
     if is_numpys(dtype):

@@ -231,6 +231,8 @@ STEPS = {
     "histogram of ints": lambda x: jnp.histogram(x.astype(int), bins=3),
     "histogram of edges": lambda x: jnp.histogram(x, np.arange(4), weights=x.astype(np.int8)),
     "histogram2d": lambda x: jnp.histogram2d(x[0].astype(int), x[1]),
+    "histogramdd": lambda x: jnp.histogramdd(x, 2, density=True, weights=np.int8([1, 2])),
+    "choose": lambda x: jnp.choose(np.arange(3) % 2, [x, x[0]]),
     "where": lambda x: jnp.where(x[0] > 0, x, x[0]),
     "select": lambda x: jnp.select([x[0] > 0], [x], 0),
     "broadcast_arrays": lambda x: jnp.broadcast_arrays(x, x[0]),

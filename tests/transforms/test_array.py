@@ -17,6 +17,7 @@ import plait as jax
 import plait.numpy as jnp
 from plait import lax, random
 from plait.config import override
+from plait.core import dtypes
 from plait.sharding import NamedSharding, SingleDeviceSharding
 from plait.sharding import PartitionSpec as P
 from tests.transforms.common import counted_compilations, message, refused, same
@@ -271,10 +272,20 @@ def test_copies_are_independent():
     x = jnp.asarray(X)
     y = jnp.copy(x)
     assert y is not x and y.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
-    assert copy.copy(x) is x
-    deep = copy.deepcopy({"a": [x]})["a"][0]
-    assert deep.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
+    for other in (copy.copy(x), copy.deepcopy({"a": [x]})["a"][0]):
+        assert other.unsafe_buffer_pointer() != x.unsafe_buffer_pointer()
     assert jnp.asarray(x) is x and jnp.array(x) is not x
+
+
+@pytest.mark.parametrize("dtype", sorted(dtypes.ANY, key=str), ids=str)
+def test_arrays_of_every_dtype_and_rank_are_numpys(dtype):
+    for shape in ((), (0,), (3,), (2, 2)):
+        host = np.ones(shape, dtype)
+        for x in (jnp.asarray(host), jax.jit(lambda x: x)(host), copy.copy(jnp.asarray(host))):
+            back = np.asarray(x)
+            assert type(back) is np.ndarray and back.dtype == x.dtype and back.shape == shape
+            assert np.array_equal(back, host.astype(x.dtype))
+            assert repr(x).startswith("Array(")
 
 
 def test_waiting():
