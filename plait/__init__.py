@@ -32,6 +32,7 @@ from plait.config import check_tracer_leaks as checking_leaks
 from plait.core.dtypes import float0
 from plait.core.interpreter import ensure_compile_time_eval
 from plait.core.types import typeof
+from plait.numpy.dslice import ds
 from plait.ops.callback import pure_callback
 from plait.regions.checkpoint import checkpoint, checkpoint_policies
 from plait.regions.checkpoint import checkpoint as remat

@@ -21,7 +21,9 @@ from plait.errors import (
     NonConcreteBooleanIndexError,
     OutOfRangeError,
     PlaitError,
+    ShapeError,
 )
+from plait.numpy.dslice import Slice
 from plait.numpy.promotion import is_arraylike, known, literal, operand
 from plait.ops import arithmetic, compare
 from plait.ops.arithmetic import convert_element_type
@@ -58,11 +60,14 @@ class Index(NamedTuple):
     entries: one Static, Range or Positions for each axis of the array.
     layout: what the items of the key give, in order: the number of an entry; None for a new axis.
     masked_axes: entries whose axis, of size 1, the array does not have yet: boolean scalars.
+    windows: (axis, start, extent) for parts of the array whose place is traced, or outside. The
+    entries are those of an index of that part.
     """
 
     entries: tuple[Any, ...]
     layout: tuple[Any, ...]
     masked_axes: tuple[int, ...]
+    windows: tuple[tuple[int, Any, int], ...] = ()
 
 
 def parse(shape: tuple[int, ...], index: Any, op: str = "x[...]") -> Index:
@@ -89,6 +94,7 @@ def parse(shape: tuple[int, ...], index: Any, op: str = "x[...]") -> Index:
     entries: list[Any] = []
     layout: list[Any] = []
     masked: list[int] = []
+    windows: list[tuple[int, Any, int]] = []
     axis = 0  # of the array the user indexes
     for item in items:
         if item is None:
@@ -110,11 +116,19 @@ def parse(shape: tuple[int, ...], index: Any, op: str = "x[...]") -> Index:
                 layout.append(len(entries))
                 entries.append(Positions(positions.astype(np.int32)))
                 axis += 1
+        elif isinstance(item, Slice):
+            layout.append(len(entries))
+            start = _start(item, shape[axis], op)
+            if not isinstance(start, int):
+                windows.append((axis, start, item.extent))
+                start = 0
+            entries.append(Range(start, item.stride, item.size))
+            axis += 1
         else:
             layout.append(len(entries))
             entries.append(_entry(item, shape[axis], op))
             axis += 1
-    return Index(tuple(entries), tuple(layout), tuple(masked))
+    return Index(tuple(entries), tuple(layout), tuple(masked), tuple(windows))
 
 
 class _Mask(NamedTuple):
@@ -133,6 +147,8 @@ def _item(item: Any, op: str) -> Any:
     """An item of a key: itself, or a mask or array in place of lists and booleans."""
     kind = type(item)
     if kind is int or kind is builtins.slice or item is None or item is Ellipsis:
+        return item
+    if kind is Slice:
         return item
     if kind is bool or isinstance(item, np.bool_):
         return _Mask(np.asarray(item))
@@ -193,6 +209,24 @@ def _entry(item: Any, n: int, op: str) -> Any:
         position = item + n if item < 0 else item
         return Static(position, 0 <= position < n)
     return Positions(item)
+
+
+def _start(item: Slice, n: int, op: str) -> Any:
+    """Where a Slice begins on an axis of size n: an int, or an array if it is traced or outside."""
+    if item.extent > n:
+        raise ShapeError(
+            f"a slice over {item.extent} positions on an axis of {n}", op=op, index=item
+        )
+    if not item.size:
+        return 0
+    start = item.start
+    if not isinstance(start, int):
+        if type_of(start).dtype.itemsize < 4:
+            start = convert_element_type(start, dtypes.int32)
+        return normalise(start, n, None)
+    counted = start + n if start < 0 else start
+    inside = 0 <= counted <= n - item.extent
+    return counted if inside else normalise(np.asarray(start), n, None)
 
 
 def _range(item: builtins.slice, n: int, op: str) -> Range:

@@ -28,6 +28,7 @@ from plait.numpy.promotion import (
     value,
 )
 from plait.ops import axes as ops
+from plait.ops import compare
 from plait.ops.arithmetic import convert_element_type
 from plait.ops.dynamic_slice import dynamic_slice_p
 from plait.ops.gather import (
@@ -96,6 +97,12 @@ def _read(
     increasing: bool = False,
     negative: bool = True,
 ) -> Any:
+    if index.windows:
+        rest = index._replace(windows=())
+        y = _read(window(x, index), rest, mode, wrap, fill_value, unique, increasing, negative)
+        if mode is not FILL:
+            return y
+        return compare.select(window_inside(x, index), y, _filled(y.shape, fill_value, y.dtype))
     if index.masked_axes:
         x = with_masked_axes(x, index)
     entries, arrays, scalars = index.entries, False, False
@@ -112,6 +119,35 @@ def _read(
     if not arrays and mode is not FILL:
         return _dynamic_block(x, index, wrap, negative)
     return _gather(x, index, mode, wrap, fill_value, unique, increasing, negative)
+
+
+def window_starts(x: Any, index: Index) -> list[Any]:
+    """Where the part of x begins that an index with `windows` is about."""
+    starts: list[Any] = [_place(0, n) for n in x.type.shape]
+    for axis, start, _ in index.windows:
+        starts[axis] = start
+    return starts
+
+
+def window(x: Any, index: Index) -> Any:
+    """The part of x that an index with `windows` is about."""
+    sizes = list(x.type.shape)
+    for axis, _, extent in index.windows:
+        sizes[axis] = extent
+    return dynamic_slice_p.bind(x, *window_starts(x, index), sizes=tuple(sizes))
+
+
+def window_inside(x: Any, index: Index) -> Any:
+    """Whether all of the part of x that an index with `windows` is about lies inside."""
+    inside: Any = True
+    for axis, start, extent in index.windows:
+        dtype = type_of(start).dtype
+        fits = compare.bitwise_and(
+            compare.ge(start, np.asarray(0, dtype)),
+            compare.le(start, np.asarray(x.type.shape[axis] - extent, dtype)),
+        )
+        inside = fits if inside is True else compare.bitwise_and(inside, fits)
+    return inside
 
 
 def with_masked_axes(x: Any, index: Index) -> Any:

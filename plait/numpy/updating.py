@@ -167,10 +167,12 @@ def _update(
 ) -> Any:
     op = f"x.at[...].{how}"
     chosen, wrap = parse_mode(mode, FILL, op)
-    x = place.array
+    x = whole = place.array
     if type(values) is Array:
         values.check_live(op)
     index = parse(x.type.shape, place.index, op)
+    if index.windows:
+        x = indexing.window(x, index)
     shape = x.shape
     if index.masked_axes:
         x = indexing.with_masked_axes(x, index)
@@ -184,7 +186,12 @@ def _update(
     else:
         options = (chosen, bool(unique_indices), bool(indices_are_sorted))
         y = _scatter(x, how, values, index, plan, wrap, wrap_negative_indices, *options)
-    return ops.reshape(y, shape)
+    y = ops.reshape(y, shape)
+    if not index.windows:
+        return y
+    if chosen is FILL:
+        y = compare.select(indexing.window_inside(whole, index), y, indexing.window(whole, index))
+    return dynamic_update_slice_p.bind(whole, y, *indexing.window_starts(whole, index))
 
 
 class _Plan:

@@ -9,6 +9,7 @@ import numpy as np
 
 import plait
 import plait.numpy as jnp
+from plait import ds
 from tests.errors.cases_numpy import K, V, X, traced
 
 la = jnp.linalg
@@ -87,6 +88,11 @@ CASES: dict[str, Callable[[], Any]] = {
     "vectorize: a signature": lambda: jnp.vectorize(jnp.dot, signature="(n),(n)"),
     "vectorize: excluded": lambda: jnp.vectorize(jnp.dot, excluded=(V,)),
     "vectorize: a position": lambda: jnp.vectorize(jnp.dot, excluded=(-1,)),
+    "einsum: a step": lambda: jnp.einsum("i,i->", V, V, optimize=[(0, 2)]),
+    "einsum: too few steps": lambda: jnp.einsum("i,i,i->", V, V, V, optimize=[(0, 1)]),
+    "ds: a size": lambda: ds(0, -1),
+    "ds: a start": lambda: ds(1.5, 2),
+    "x[...]: ds of more than the axis": lambda: jnp.asarray(V)[ds(0, V.size + 1)],
     "vectorize: None": lambda: jnp.vectorize(jnp.dot, signature="(n),(n)->()")(V, None),
     "vectorize: a name": lambda: dot(V, b=V),
     "vectorize: arguments": lambda: dot(V),
