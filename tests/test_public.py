@@ -448,6 +448,8 @@ def test_custom_root():
 
 def test_small_functions_of_lax():
     assert lax.dtype(1) == jnp.int32 and lax.dtype(X) == np.float32
+    kinds = [lax.dtype(d) for d in (np.float64, jnp.bfloat16, np.dtype("int8"), "f2", int)]
+    assert kinds == [np.float32, jnp.bfloat16, np.int8, np.float16, np.int32]
     np.testing.assert_allclose(lax.reciprocal(X + 1), 1 / (X + 1))
     assert lax.empty((2, 3), "int8").dtype == np.int8
     a, b = np.ones((5, 2, 3), np.float32), np.arange(60.0, dtype=np.float32).reshape(5, 3, 4)

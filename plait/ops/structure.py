@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from plait.core.dtypes import INT, int32
+from plait.core.dtypes import INT, as_dtype, canonical, int32
 from plait.core.plain import listed, static_int
-from plait.core.types import type_of
+from plait.core.types import is_array, type_of
 from plait.errors import ArgumentError, ShapeError
 from plait.ops import axes as ops
 from plait.ops.arithmetic import add, convert_element_type, integer_pow
@@ -131,12 +131,12 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Any:
 
 
 def dtype(x: Any) -> Any:
-    """The dtype that x has, or would have as an array.
+    """The dtype that x has, or would have as an array; of a dtype, the one that arrays get.
 
-    >>> lax.dtype(1.0)
-    dtype('float32')
+    >>> lax.dtype(1.0), lax.dtype("int8")
+    (dtype('float32'), dtype('int8'))
     """
-    return type_of(x).dtype
+    return type_of(x).dtype if is_array(x) else canonical(as_dtype(x, "dtype"))
 
 
 def reciprocal(x: Any) -> Any:
