@@ -179,6 +179,19 @@ def test_an_error_is_checked_inside_another_function():
     assert checkify.init_error.get() is None
 
 
+def test_automatic_checks_of_operands_that_are_numbers():
+    def f(x):
+        return jnp.sum(x / 2.0) + lax.div(x[0], 0.0)
+
+    for run in (f, jax.jit(f)):
+        error, _ = checkify.checkify(run, errors=all_checks)(X + 1)
+        assert error.get().startswith("division by zero")
+    error, _ = checkify.checkify(lambda x: x / 2.0, errors=all_checks)(X)
+    assert error.get() is None
+    error, _ = checkify.checkify(lambda x: lax.dynamic_slice(x, (3,), (2,)), errors=index_checks)(X)
+    assert error.get().startswith("index out of bounds")
+
+
 def test_automatic_checks():
     f = checkify.checkify(lambda x: jnp.sin(jnp.log(x)), errors=nan_checks)
     assert f(1.0)[0].get() is None

@@ -67,7 +67,7 @@ def ds(start: Any, size: Any = None, stride: int | None = None) -> Slice | slice
     """
     if size is None:
         if start is None:
-            return slice(None)
+            return slice(None, None, stride)
         start, size = None, start
     size = static_int(size, "ds", "size")
     stride = 1 if stride is None else static_int(stride, "ds", "stride")

@@ -196,7 +196,8 @@ def _from_list(item: Any, op: str) -> Any:
 
 def _check_mask(mask: _Mask, shape: tuple[int, ...], axis: int, op: str) -> None:
     covered = shape[axis : axis + mask.ndim]
-    if mask.host.shape != covered:
+    # As NumPy has it, an axis without elements fits one of any size.
+    if any(m not in (0, n) for m, n in zip(mask.host.shape, covered, strict=True)):
         raise OutOfRangeError(
             f"a mask of shape {mask.host.shape} does not fit axes of sizes {covered}", op=op
         )

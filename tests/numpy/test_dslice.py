@@ -96,7 +96,7 @@ def test_windows_under_transformations():
 
 
 def test_what_ds_makes():
-    assert ds(None) == slice(None)
+    assert ds(None) == slice(None) and ds(None, stride=2) == slice(None, None, 2)
     assert ds(3) == ds(None, 3) == ds(0, 3) == ds(0, 3, 1) != ds(0, 3, stride=2)
     assert repr(ds(1, 2)) == "ds(1, 2, 1)"
     for wrong in (lambda: ds(1.5, 2), lambda: ds(np.arange(2), 2), lambda: ds(0, 2.5)):

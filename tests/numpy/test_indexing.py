@@ -287,3 +287,14 @@ def test_traced_counts_and_shifts_of_few_bits(dtype):
     assert_same(plait.jit(lambda s: jnp.roll(x, s))(dtype(shift)), np.roll(x, shift))
     choose = plait.jit(lambda i: jnp.choose(i, list(x), mode="wrap"))
     assert_same(choose(dtype([5, 120])), np.int32([5, 120]))
+
+
+def test_masks_without_elements_fit_any_axis():
+    x = np.arange(60).reshape(3, 4, 5)
+    for shape in ((0,), (0, 4), (3, 0), (0, 0), (3, 0, 5)):
+        mask = np.zeros(shape, bool)
+        assert jnp.asarray(x)[mask].shape == x[mask].shape
+        assert np.array_equal(jnp.asarray(x).at[mask].set(7), x)
+    for shape in ((2,), (0, 2), (3, 0, 4)):
+        with raises(OutOfRangeError, "mask of shape"):
+            jnp.asarray(x)[np.zeros(shape, bool)]

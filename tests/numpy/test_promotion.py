@@ -163,6 +163,8 @@ def test_rank_promotion():
             jnp.add(a, b)
         # These broadcast by their very purpose, or choose between what has been computed.
         assert jnp.where(b > 0, a, 0).shape == jnp.where(a > 0, a, b).shape == (2, 3)
+        rows = np.arange(2)[:, None]
+        assert jnp.asarray(a).at[rows, np.arange(3)].add(1).shape == (2, 3)
         assert jnp.broadcast_shapes((3,), (2, 3)) == jnp.broadcast_arrays(b, a)[0].shape == (2, 3)
     with plait.numpy_rank_promotion("warn"), pytest.warns(UserWarning, match="ranks"):
         jnp.add(a, b)

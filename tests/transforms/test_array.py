@@ -277,7 +277,9 @@ def test_copies_are_independent():
     assert jnp.asarray(x) is x and jnp.array(x) is not x
 
 
-@pytest.mark.parametrize("dtype", sorted(dtypes.ANY, key=str), ids=str)
+@pytest.mark.parametrize(
+    "dtype", sorted(dtypes.BOOL | dtypes.INTEGER | dtypes.INEXACT, key=str), ids=str
+)
 def test_arrays_of_every_dtype_and_rank_are_numpys(dtype):
     for shape in ((), (0,), (3,), (2, 2)):
         host = np.ones(shape, dtype)
