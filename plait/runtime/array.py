@@ -543,7 +543,7 @@ def as_array(x: Any) -> Array:
 
 
 def canonical_value(x: Any, type_: ArrayType) -> np.ndarray:
-    """A NumPy array or Python scalar in the dtype plait gives it. Raises: IntegerOverflowError."""
+    """A NumPy array or Python scalar in the dtype that holds it. Raises: IntegerOverflowError."""
     if isinstance(x, int) and not isinstance(x, bool):
         dtypes.check_fits(x, type_.dtype)
         return np.asarray(x, type_.dtype)
@@ -551,7 +551,8 @@ def canonical_value(x: Any, type_: ArrayType) -> np.ndarray:
         return np.asarray(x, type_.dtype)
     value = np.asarray(x)
     if value.dtype == type_.dtype:
-        return value
+        nothing = value.dtype == dtypes.float0
+        return np.zeros(value.shape, dtypes.storage(value.dtype)) if nothing else value
     if value.dtype in dtypes.INTEGER and value.size:
         # 64-bit integers become 32-bit ones only if they all fit.
         dtypes.check_fits(int(value.min()), type_.dtype, array=x)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from plait.core import dtypes
 from plait.errors import DtypeError
 
 
@@ -16,8 +15,6 @@ def native(host: np.ndarray) -> np.ndarray:
     if not isinstance(host, np.ndarray):
         host = np.asarray(host)
     dtype = host.dtype
-    if dtype == dtypes.float0:
-        return np.zeros(host.shape, dtypes.storage(dtype))
     if not dtype.isnative:
         host = host.astype(dtype.newbyteorder("="))
     if dtype.kind in "OSUMm" or (dtype.kind == "V" and dtype.names is not None):

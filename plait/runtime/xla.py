@@ -443,11 +443,10 @@ def shard_to_host(buf: Buffer, k: int, shape: Shape, dtype: np.dtype) -> np.ndar
     if 0 in shape:  # XLA does not split arrays without elements
         buf.block_until_ready()
         return frozen(np.empty(sharding.shard_shape(shape), dtype))
-    part = (*sharding.index(k, shape), ...)  # with ... an array without axes stays an array
-    if sharding.devices[0].platform != "cpu":
-        return to_host(buf, shape, dtype)[part]
-    if is_narrow(dtype):
-        return _read_narrow(buf, shape, dtype)[part]
+    on_cpu = sharding.devices[0].platform == "cpu"
+    if is_narrow(dtype) or not on_cpu:
+        whole = (_read_narrow if on_cpu else to_host)(buf, shape, dtype)
+        return whole[(*sharding.index(k, shape), ...)]  # with ... no axes are an array, too
     buf = _owner(buf, k)
     capsule = _jax.buffer_to_dlpack_managed_tensor(buf)
     if is_numpys(dtype):
