@@ -454,11 +454,17 @@ def _pinv_tangent(hermitian: bool, primals: Any, tangents: Any) -> Any:
     p = _pseudo_inverse(a, rtol, hermitian)
     t = tangents[0]
     th, ph = adjoint(t), adjoint(p)
-    dp = -product(p, product(t, p))
-    y = product(product(p, ph), th)
-    dp = dp + y - product(product(y, a), p)
-    y = product(th, product(ph, p))
-    return p, dp + y - product(p, product(a, y))
+    y = _product_of_three(p, ph, th)
+    dp = y - _product_of_three(p, t, p) - _product_of_three(y, a, p)
+    y = _product_of_three(th, ph, p)
+    return p, dp + y - _product_of_three(p, a, y)
+
+
+def _product_of_three(x: Any, y: Any, z: Any) -> Any:
+    """x y z by way of the smaller of x y and y z: of a long matrix the other would be huge."""
+    if x.shape[-2] * y.shape[-1] <= y.shape[-2] * z.shape[-1]:
+        return product(product(x, y), z)
+    return product(x, product(y, z))
 
 
 def lstsq(

@@ -587,6 +587,19 @@ class _Jacobian(_OfArguments):
         self.forward = forward
         super().__init__(self.kind, fun, argnums, has_aux, holomorphic, allow_int)
 
+    def _check_inputs(self, leaves: Sequence[Any], args: Sequence[Any], numbers: list[int]) -> None:
+        super()._check_inputs(leaves, args, numbers)
+        if self.forward and not self.holomorphic:
+            for x in leaves:
+                if type_of(x).dtype in dtypes.COMPLEX:
+                    raise DtypeError(
+                        "complex arguments have a derivative in two directions each",
+                        op=self.op,
+                        argument=x,
+                        fix="holomorphic=True for functions that have one, "
+                        "or pass real and imaginary parts as two arguments",
+                    )
+
     @trimmed
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         numbers = self._resolve(len(args))

@@ -108,6 +108,7 @@ CASES: dict[str, Any] = {
     "linear_transpose: of integers": lambda: jax.linear_transpose(vector, N),
     "jacfwd: integers": lambda: jax.jacfwd(vector)(N),
     "jacfwd: a boolean result": lambda: jax.jacfwd(lambda x: x > 0)(X),
+    "jacfwd: a complex argument": lambda: jax.jacfwd(jnp.abs)(1 + 1j),
     "jacrev: a complex result": lambda: jax.jacrev(lambda x: x * 1j)(X),
     "jacrev: an argument that is not there": lambda: jax.jacrev(vector, 1)(X),
     "hessian: a text": lambda: jax.hessian(vector)("text"),

@@ -343,3 +343,12 @@ def test_polyfit():
         jnp.polyfit(x, y, -1)
     with pytest.raises(ShapeError):
         jnp.polyfit(x, y[:3], 1)
+
+
+@pytest.mark.parametrize("shape", [(300, 2), (2, 300)])
+def test_derivatives_of_long_matrices_need_no_square_of_the_longer_side(shape):
+    def loss(a):
+        return jnp.sum(la.pinv(a) ** 2) + jnp.sum(la.lstsq(a, jnp.ones(shape[0]))[0])
+
+    text = str(jax.make_jaxpr(jax.grad(loss))(np.ones(shape, np.float32)))
+    assert "[2,300]" in text and "[300,300]" not in text

@@ -167,6 +167,8 @@ def test_complex_functions():
     jac = jax.jacfwd(lambda z: z**2, holomorphic=True)(z)
     same(jac, np.diag(2 * z))
     same(jax.jacrev(lambda z: z**2, holomorphic=True)(z), np.diag(2 * z))
+    for complex_to_real in (jax.jacfwd(jnp.abs), jax.hessian(lambda z: jnp.abs(z).sum())):
+        refused(TypeError, lambda f=complex_to_real: f(z), "complex", "complex64[2]", "holomorphic")
 
 
 def test_results_that_are_no_scalar():
