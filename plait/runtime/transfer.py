@@ -340,9 +340,8 @@ def device_get(x: Any) -> Any:
     """
 
     def numbers(leaf: Any) -> Any:
-        if type(leaf) is not Array or isinstance(leaf.dtype, KeyDType):
-            return leaf
-        return leaf.host()
+        has_none = type(leaf) is not Array or isinstance(leaf.dtype, KeyDType)
+        return leaf if has_none else leaf.numbers()
 
     return tree.map(numbers, x)
 

@@ -149,6 +149,7 @@ def test_derivatives_of_integers_pass_through_every_transformation():
     # What jit gives back is taken as a tangent again.
     y, t = jax.jvp(f, (X, n), (np.ones_like(X), gn))
     same((y, t), ((X * n).sum(), np.float32(6)))
+    assert jax.device_get({"n": gn})["n"].dtype == dtypes.float0
     assert "no values" in message(TypeError, lambda: jnp.sin(gn))
 
 
