@@ -130,11 +130,24 @@ def while_loop(
     check_function(cond_fun, op, "cond_fun")
     check_function(body_fun, op, "body_fun")
     if state.disable_jit:
+        init_val = _as_arrays(init_val)
         while (known := concrete(cond_fun(init_val))) is not None:
             if not bool(known):
                 return init_val
             init_val = body_fun(init_val)
     return _while(op, cond_fun, body_fun, init_val, "body_fun")
+
+
+def _as_arrays(val: Any) -> Any:
+    # What runs in Python in place of compiled code, `x += 1` say, must not change NumPy arrays of
+    # the user's.
+    leaves, shape = flatten(val)
+    return shape.unflatten(
+        convert_p.bind(x, dtype=type_of(x).dtype, weak_type=False)
+        if isinstance(x, np.ndarray | np.generic)
+        else x
+        for x in leaves
+    )
 
 
 def _while(
@@ -280,6 +293,7 @@ def _python_scan(
     f: Callable[..., Any], carry: Any, xs: Any, length: int, reverse: bool
 ) -> tuple[Any, Any]:
     leaves, shape = flatten(xs)
+    carry = _as_arrays(carry)
     ys: list[Any] = [None] * length
     for k in reversed(range(length)) if reverse else range(length):
         row = shape.unflatten([index_in_dim(x, k, 0, keepdims=False) for x in leaves])
@@ -320,6 +334,7 @@ def fori_loop(
     if low is not None and high is not None:
         first, rounds = int(low), max(int(high) - int(low), 0)
         if state.disable_jit:
+            init_val = _as_arrays(init_val)
             for i in range(first, first + rounds):
                 init_val = body_fun(i, init_val)
             return init_val

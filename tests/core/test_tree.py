@@ -282,3 +282,25 @@ def test_leaves_by_their_paths():
     assert [x for _, x in found] == [(1, 2), 3]
     flat, shape = jax.tree.flatten_with_path(tree, at_top, is_leaf_takes_path=True)
     assert len(flat) == shape.num_leaves == 2
+
+
+def test_vectors_of_trees():
+    ravel = jax.flatten_util.ravel_pytree
+    same = {"a": np.float32([1, 2]), "b": np.float32(3)}
+    vector, back = ravel(same)
+    assert np.array_equal(vector, [1, 2, 3])
+    # A tree of one dtype has that of the vector: nothing of it is lost.
+    for dtype in (np.int32, np.complex64, np.bool_):
+        found = back(np.ones(3).astype(dtype))
+        assert found["a"].dtype == found["b"].dtype == dtype and found["a"].shape == (2,)
+    mixed = {"a": np.float32([1, 2]), "n": np.int32(3)}
+    vector, back_mixed = ravel(mixed)
+    found = back_mixed(vector)
+    assert found["a"].dtype == np.float32 and found["n"].dtype == np.int32 and int(found["n"]) == 3
+    for wrong in (np.ones(3, np.complex64), np.ones(3, np.int32)):
+        with pytest.raises(TypeError, match=r"several dtypes.*\n(.*\n)*.*float32"):
+            back_mixed(wrong)
+    # Equal for trees of one kind, so that a function that takes one compiles once.
+    assert back == ravel(jax.tree.map(lambda x: 2 * x, same))[1] != back_mixed
+    assert hash(back) == hash(ravel(same)[1])
+    assert ravel(())[0].shape == (0,) and ravel(())[1](np.zeros(0)) == ()

@@ -139,6 +139,7 @@ CASES: dict[str, Any] = {
     "register: no class": lambda: jax.tree_util.register_pytree_node(
         3, lambda x: ((), None), lambda d, c: 0
     ),
+    "ravel: another dtype": lambda: ravel_pytree({"a": X, "n": 1})[1](np.ones(17, int)),
     "ravel: another size": lambda: ravel_pytree({"a": X})[1](np.ones(3, np.float32)),
 }
 

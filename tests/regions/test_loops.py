@@ -811,3 +811,21 @@ def test_bad_associative_scans():
     assert message(
         ArgumentTypeError, lambda: lax.associative_scan(lambda a, b: (a, b), F32)
     ).startswith("associative_scan: fn must return a tree of the structure of elems")
+
+
+def test_loops_without_jit_leave_numpy_arrays_alone():
+    x = np.zeros(2, np.float32)
+
+    def add(v):
+        v += 1
+        return v
+
+    with jax.disable_jit():
+        results = (
+            lax.while_loop(lambda v: v[0] < 3, add, x),
+            lax.fori_loop(0, 3, lambda i, v: add(v), x),
+            lax.scan(lambda v, _: (add(v), None), x, None, 3)[0],
+        )
+    assert np.array_equal(x, [0, 0])
+    for result in results:
+        assert np.array_equal(result, [3, 3])
