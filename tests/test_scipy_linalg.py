@@ -218,3 +218,18 @@ def test_iterative_solvers_take_trees_and_stop_when_told():
 def test_square_roots_of_singular_matrices():
     for a in (np.zeros((2, 2)), np.diag([0.0, 4.0]), np.zeros((3, 3)) + np.diag([0, 0, 9.0])):
         np.testing.assert_allclose(sl.sqrtm(a), np.sqrt(a))
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_cholesky_reads_one_triangle(lower, dtype):
+    a = np.random.default_rng(0).normal(size=(4, 4)).astype(dtype)
+    a = a + 1j * a[::-1] if dtype is np.complex128 else a
+    a = a @ a.conj().T + 4 * np.eye(4)
+    one = np.tril(a) if lower else np.triu(a)
+    for name in ("cholesky", "cho_factor"):
+        wanted = getattr(scipy.linalg, name)(one, lower=lower)
+        found = getattr(sl, name)(one, lower=lower)
+        first = (lambda r: r) if name == "cholesky" else (lambda r: r[0])
+        side = np.tril if lower else np.triu
+        np.testing.assert_allclose(side(first(found)), side(first(wanted)), rtol=1e-4, atol=1e-5)

@@ -389,6 +389,8 @@ def _fill(shape: tuple[int, ...], number: Any, dtype: Any, weak_type: bool = Fal
         # Each word of the keys is the number.
         words = np.full(dtype.words, number, np.uint32)
         return _broadcast_to(random_wrap_p.bind(words, dtype=dtype), shape)
+    if dtype == dtypes.float0:
+        return constant(np.zeros(shape, dtype))
     scalar = np.asarray(number, dtypes.storage(dtype))
     if shape:
         return broadcast_in_dim_p.bind(scalar, shape=shape, dims=())

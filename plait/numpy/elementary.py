@@ -464,19 +464,24 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
         raise DtypeError("complex numbers are not taken", op="frexp", x=x)
     info = dtypes.finfo(dtype)
     bits = np.dtype(f"int{info.bits}")
-    # Subnormal numbers are scaled up first, so that every exponent stands in its bits.
-    scale = 2.0**info.nmant
-    subnormal = compare.lt(functions.abs(x), np.asarray(info.smallest_normal, dtype))
-    scaled = where(subnormal, multiply(x, literal(scale, dtype)), x)
-    raw = bitcast_convert_type(scaled, bits)
-    field = compare.shift_right_logical(raw, np.asarray(info.nmant, bits))
-    mask = np.asarray(2 ** (info.bits - 1 - info.nmant) - 1, bits)
-    exponent = astype(compare.bitwise_and(field, mask), dtypes.int32)
+    shift = np.asarray(info.nmant, bits)
+    unsigned = np.asarray(dtypes.iinfo(bits).max, bits)  # all bits but the sign
+    magnitude = compare.bitwise_and(bitcast_convert_type(x, bits), unsigned)
+    field = compare.shift_right_logical(magnitude, shift)
+    # A subnormal number is its bits times the smallest one: a normal number takes its place, since
+    # arithmetic may take it for 0.
+    subnormal = compare.eq(field, np.asarray(0, bits))
+    units = astype(magnitude, dtype)
+    scaled = where(subnormal, where(signbit(x), arithmetic.neg(units), units), x)
+    raw = compare.bitwise_and(bitcast_convert_type(scaled, bits), unsigned)
+    exponent = astype(compare.shift_right_logical(raw, shift), dtypes.int32)
     exponent = subtract(exponent, info.maxexp - 2)
-    exponent = subtract(exponent, where(subnormal, info.nmant, 0))
-    special = logical_or(equal(x, 0), compare.bitwise_not(isfinite(x)))
-    exponent = where(special, np.int32(0), exponent)
-    return where(special, x, ldexp(x, subtract(0, exponent))), exponent
+    mantissa = ldexp(scaled, subtract(0, exponent))
+    exponent = add(exponent, where(subnormal, info.minexp - info.nmant, 0))
+    special = logical_or(
+        compare.eq(magnitude, np.asarray(0, bits)), compare.bitwise_not(isfinite(x))
+    )
+    return where(special, x, mantissa), where(special, np.int32(0), exponent)
 
 
 def gcd(x1: Any, x2: Any) -> Any:

@@ -13,7 +13,7 @@ from plait.core.plain import is_one_of
 from plait.errors import ArgumentError, ShapeError, UnsupportedError, describe, several
 from plait.numpy import reduction, ufuncs
 from plait.numpy.parts import floor, rint
-from plait.numpy.promotion import astype, is_traced_or_device, known, static_int, value
+from plait.numpy.promotion import astype, is_traced_or_device, known, static_int, value, weak_as
 from plait.numpy.statistics import median
 from plait.ops import axes as ops
 from plait.ops import slices
@@ -57,6 +57,10 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if unknown:
         fix = f"it takes {', '.join(allowed[mode]) or 'nothing else'}"
         raise ArgumentError(f"mode {mode!r} does not take {sorted(unknown)}", op="pad", fix=fix)
+    return weak_as(array, _padded(array, widths, mode, kwargs))
+
+
+def _padded(array: Any, widths: Pairs, mode: str, kwargs: dict[str, Any]) -> Any:
     if mode == "constant":
         return _constant(array, widths, kwargs.get("constant_values", 0))
     if mode == "empty":
@@ -121,7 +125,7 @@ def _pairs(name: str, given: Any, ndim: int) -> list[tuple[Any, Any]]:
             return [(i, i) for i in items]
     elif all(isinstance(i, list) for i in items):
         pairs = [(i[0], i[-1]) for i in items if len(i) in (1, 2)]
-        if len(pairs) == len(items) and len(pairs) in (1, ndim):
+        if len({len(i) for i in items}) == 1 and len(pairs) in (1, ndim):
             return pairs * ndim if len(pairs) == 1 else pairs
     raise ShapeError(
         f"{name} is a number, a pair, or a pair for each of {several(ndim, 'axis', 'axes')}",

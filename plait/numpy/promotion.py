@@ -229,6 +229,13 @@ def astype(x: Any, dtype: Any) -> Any:
     return convert_element_type(x, dtype)
 
 
+def weak_as(x: Any, y: Any) -> Any:
+    """y, of x's dtype, with a weak type if x has one: for functions that change parts of x."""
+    if not x.type.weak_type or y.type.weak_type:
+        return y
+    return convert_element_type(y, y.dtype, True)
+
+
 def to_inexact(op: str, x: Any) -> Any:
     """x with integers and booleans as floats."""
     (x,) = promote(op, (x,), INEXACT_KIND)
@@ -259,7 +266,7 @@ _MIXING = frozenset(n for n in dir(np) if isinstance(getattr(np, n), np.ufunc)) 
     *("where", "clip", "isclose", "forward", "reflected"),
 }
 # These are asked for just because ranks differ.
-_BROADCASTING = frozenset({"where", "choose", "broadcast_shapes", "broadcast_arrays"})
+_BROADCASTING = frozenset({"where", "choose", "select", "broadcast_shapes", "broadcast_arrays"})
 
 
 def _strictly(op: str) -> bool:

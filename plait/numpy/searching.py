@@ -13,7 +13,7 @@ from plait.core.dtypes import BOOL, COMPLEX, INEXACT
 from plait.core.plain import is_one_of, listed
 from plait.core.source import called
 from plait.core.types import type_of
-from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError, several
+from plait.errors import ArgumentError, ConcretizationTypeError, ShapeError, describe, several
 from plait.numpy import ufuncs
 from plait.numpy.indexing import take, take_along_axis
 from plait.numpy.manipulation import flip, moveaxis, ravel, rows, stack
@@ -43,10 +43,16 @@ from plait.ops.slices import slice_in_dim
 # --- sorting
 
 
+_KINDS = ("quicksort", "mergesort", "heapsort", "stable")
+
+
 def _along(op: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
     a = value(op, a)
     if order is not None:
         raise ArgumentError("arrays have no fields, so `order` must be None", op=op, order=order)
+    if kind is not None and not is_one_of(kind, _KINDS):
+        fix = f"one of {list(_KINDS)}, which sort alike"
+        raise ArgumentError(f"there is no kind {describe(kind)!r}", op=op, fix=fix)
     if axis is None:
         return ravel(a), 0
     return a, axis_in(axis, a.ndim, op)

@@ -26,6 +26,7 @@ from plait.numpy.promotion import (
     not_in_place,
     operand,
     value,
+    weak_as,
 )
 from plait.ops import arithmetic, compare, scatter
 from plait.ops import axes as ops
@@ -119,7 +120,7 @@ class Place:
     def _factors(self, values: Any, options: dict[str, Any]) -> Any:
         x = self.array
         ones = ops.broadcast_to(value("x.at[...]", np.ones((), x.dtype)), x.shape)
-        return _update(Place(ones, self.index), "multiply", values, **options)
+        return weak_as(x, _update(Place(ones, self.index), "multiply", values, **options))
 
     def min(self, values: Any, **options: Any) -> Any:
         """X with x[index] replaced by the smaller of itself and values."""
@@ -187,11 +188,12 @@ def _update(
         options = (chosen, bool(unique_indices), bool(indices_are_sorted))
         y = _scatter(x, how, values, index, plan, wrap, wrap_negative_indices, *options)
     y = ops.reshape(y, shape)
-    if not index.windows:
-        return y
-    if chosen is FILL:
-        y = compare.select(indexing.window_inside(whole, index), y, indexing.window(whole, index))
-    return dynamic_update_slice_p.bind(whole, y, *indexing.window_starts(whole, index))
+    if index.windows:
+        if chosen is FILL:
+            inside = indexing.window_inside(whole, index)
+            y = compare.select(inside, y, indexing.window(whole, index))
+        y = dynamic_update_slice_p.bind(whole, y, *indexing.window_starts(whole, index))
+    return weak_as(whole, y)
 
 
 class _Plan:

@@ -67,15 +67,17 @@ def cholesky(
 ) -> Any:
     """The upper triangular R of which a = Rᴴ R, or with `lower` the L of which a = L Lᴴ.
 
-    Shapes: a [..., n, n], Hermitian and positive definite, else the result is NaN. (a + aᴴ) / 2 is
-    what is looked at. Raises: ShapeError, DtypeError.
+    Shapes: a [..., n, n], Hermitian and positive definite, else the result is NaN. Its upper
+    triangle is what is looked at, with `lower` the lower one. Raises: ShapeError, DtypeError.
 
     >>> from plait.scipy import linalg
     >>> linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
     Array([[2., 1.],
            [0., 2.]], dtype=float32)
     """
-    return factors.cholesky(a, upper=not lower)
+    a = matrices("cholesky", value("cholesky", a))
+    half = factors.cholesky(a if lower else adjoint(a), symmetrize_input=False)
+    return half if lower else adjoint(half)
 
 
 def cho_factor(

@@ -113,3 +113,17 @@ def test_ufuncs_of_numbers_are_weak_and_of_arrays_not(name):
         assert not any(leaf.weak_type for leaf in jax.tree.leaves(arrays))
         seen += 1
     assert seen
+
+
+def test_arrays_with_parts_changed_stay_as_weak_as_they_were():
+    for x in (jnp.full(3, 2.0), jnp.ones(3)):
+        changed = [
+            getattr(x.at[index], how)(y)
+            for how in ("set", "add", "subtract", "multiply", "divide", "power", "min", "max")
+            for index in (0, np.array([0, 1]), slice(1, None))
+            for y in (1.0, np.float32(1))
+        ]
+        changed += [x.at[0].apply(jnp.sin), x.at[jnp.array([2])].get()]
+        changed += [jnp.pad(x, 1, mode) for mode in ("constant", "edge", "mean", "reflect", "wrap")]
+        assert [y.weak_type for y in changed] == [x.weak_type] * len(changed)
+    assert (jnp.full(3, 2.0).at[0].set(1.0) * jnp.bfloat16(1)).dtype == jnp.bfloat16

@@ -65,6 +65,8 @@ CASES: dict[str, Callable[[], Any]] = {
     # index_parsing, indexing
     "index: two ellipses": lambda: jnp.ones(4)[..., ...],
     "index: a slice of floats": lambda: jnp.ones(4)[0.5:2],
+    "sort: a kind": lambda: jnp.sort(V, kind="slow"),
+    "pad: pairs of different kinds": lambda: jnp.pad(X, ((1, 1), (2,))),
     "take: no elements": lambda: jnp.take(jnp.ones((2, 0)), K, axis=1),
     "index: no elements": lambda: jnp.ones(0)[K],
     "get: fill_value": lambda: at[K].get(mode="fill", fill_value=V),

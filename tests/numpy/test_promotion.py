@@ -236,7 +236,7 @@ STEPS = {
     "histogramdd": lambda x: jnp.histogramdd(x, 2, density=True, weights=np.int8([1, 2])),
     "choose": lambda x: jnp.choose(np.arange(3) % 2, [x, x[0]]),
     "where": lambda x: jnp.where(x[0] > 0, x, x[0]),
-    "select": lambda x: jnp.select([x[0] > 0], [x], 0),
+    "select": lambda x: jnp.select([x > 0], [x], x[0]),
     "broadcast_arrays": lambda x: jnp.broadcast_arrays(x, x[0]),
     "broadcast_shapes": lambda x: jnp.zeros(jnp.broadcast_shapes((2, 1), (3,))),
     "matmul": lambda x: jnp.matmul(x[None, None], x[None].mT),

@@ -359,3 +359,21 @@ def test_sums_of_complex_powers_have_the_principal_logarithm(name):
     wanted = np.log(base**a + base**b) / np.log(base)
     with jax.enable_x64():
         np.testing.assert_allclose(getattr(jnp, name)(a, b), wanted, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16", "float32", "float64"])
+def test_frexp_of_numbers_of_every_size(name):
+    dtype = dtypes.as_dtype(name)
+    with jax.enable_x64():
+        info = dtypes.finfo(dtype)
+        exponents = np.arange(info.minexp - info.nmant, info.maxexp)
+        x = (np.ldexp(1.0, exponents) * np.where(exponents % 2, 1, -1)).astype(dtype)
+        x = np.concatenate([x, np.array([0.0, -0.0, np.inf, -np.inf, np.nan], dtype)])
+        wanted = np.frexp(x.astype(np.float64))
+        for found in (jnp.frexp(x), jax.jit(jnp.frexp)(x), jax.vmap(jnp.frexp)(x)):
+            assert found[0].dtype == dtype and found[1].dtype == np.int32
+            mantissa = np.asarray(found[0]).astype(np.float64)
+            assert np.array_equal(mantissa, wanted[0], equal_nan=True)
+            assert np.array_equal(np.signbit(mantissa)[:-1], np.signbit(wanted[0])[:-1])
+            assert np.array_equal(found[1][:-3], wanted[1][:-3])  # C leaves others open
+        assert jnp.frexp(x[0]) == (np.frexp(float(x[0]))[0], np.frexp(float(x[0]))[1])

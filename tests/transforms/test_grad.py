@@ -150,6 +150,8 @@ def test_derivatives_of_integers_pass_through_every_transformation():
     y, t = jax.jvp(f, (X, n), (np.ones_like(X), gn))
     same((y, t), ((X * n).sum(), np.float32(6)))
     assert jax.device_get({"n": gn})["n"].dtype == dtypes.float0
+    for filled in (jnp.zeros_like(gn), jnp.ones(3, dtypes.float0), jax.jit(jnp.ones_like)(gn)):
+        assert filled.dtype == dtypes.float0
     assert "no values" in message(TypeError, lambda: jnp.sin(gn))
 
 
