@@ -75,7 +75,7 @@ def cholesky(
     Array([[2., 1.],
            [0., 2.]], dtype=float32)
     """
-    a = matrices("cholesky", value("cholesky", a))
+    a = matrices("cholesky", a, square=True)
     half = factors.cholesky(a if lower else adjoint(a), symmetrize_input=False)
     return half if lower else adjoint(half)
 
