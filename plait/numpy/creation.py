@@ -40,6 +40,7 @@ from plait.numpy.promotion import (
     static_int,
     to_dtype,
     value,
+    weakly,
 )
 from plait.numpy.ufuncs import add, divide, equal, multiply, power, subtract
 from plait.numpy.ufuncs import where as _where
@@ -475,7 +476,7 @@ def _like_filled(
 ) -> Any:
     where = device or _beside(a, shape)
     if where is None or weak or not isinstance(dtype, np.dtype) or not is_base():
-        return placed(_weakly(_fill(shape, number, dtype, weak), weak), where)
+        return placed(weakly(_fill(shape, number, dtype, weak), weak), where)
     # Never whole on one device: what is spread may be too large for that.
     return placed(np.broadcast_to(np.asarray(number, dtype), shape), where)
 
@@ -527,10 +528,6 @@ def full_like(
         return _like_filled(a, shape, _number(fill, dtype), dtype, weak, device)
     fill = convert_element_type(value("full_like", fill), dtype, weak)
     return placed(_broadcast_to(fill, shape), device or _beside(a, shape))
-
-
-def _weakly(x: Any, weak: bool) -> Any:
-    return convert_element_type(x, x.dtype, True) if weak and not x.type.weak_type else x
 
 
 # --- ranges

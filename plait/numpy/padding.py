@@ -13,7 +13,7 @@ from plait.core.plain import is_one_of
 from plait.errors import ArgumentError, ShapeError, UnsupportedError, describe, several
 from plait.numpy import reduction, ufuncs
 from plait.numpy.parts import floor, rint
-from plait.numpy.promotion import astype, is_traced_or_device, known, static_int, value, weak_as
+from plait.numpy.promotion import astype, is_traced_or_device, known, static_int, value, weakly
 from plait.numpy.statistics import median
 from plait.ops import axes as ops
 from plait.ops import slices
@@ -57,7 +57,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> An
     if unknown:
         fix = f"it takes {', '.join(allowed[mode]) or 'nothing else'}"
         raise ArgumentError(f"mode {mode!r} does not take {sorted(unknown)}", op="pad", fix=fix)
-    return weak_as(array, _padded(array, widths, mode, kwargs))
+    return weakly(_padded(array, widths, mode, kwargs), array.type.weak_type)
 
 
 def _padded(array: Any, widths: Pairs, mode: str, kwargs: dict[str, Any]) -> Any:

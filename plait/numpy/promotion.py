@@ -229,11 +229,9 @@ def astype(x: Any, dtype: Any) -> Any:
     return convert_element_type(x, dtype)
 
 
-def weak_as(x: Any, y: Any) -> Any:
-    """y, of x's dtype, with a weak type if x has one: for functions that change parts of x."""
-    if not x.type.weak_type or y.type.weak_type:
-        return y
-    return convert_element_type(y, y.dtype, True)
+def weakly(x: Any, weak: bool) -> Any:
+    """x with a weak type, if `weak` says so and it has none."""
+    return convert_element_type(x, x.dtype, True) if weak and not x.type.weak_type else x
 
 
 def to_inexact(op: str, x: Any) -> Any:

@@ -26,7 +26,7 @@ from plait.numpy.promotion import (
     not_in_place,
     operand,
     value,
-    weak_as,
+    weakly,
 )
 from plait.ops import arithmetic, compare, scatter
 from plait.ops import axes as ops
@@ -120,7 +120,8 @@ class Place:
     def _factors(self, values: Any, options: dict[str, Any]) -> Any:
         x = self.array
         ones = ops.broadcast_to(value("x.at[...]", np.ones((), x.dtype)), x.shape)
-        return weak_as(x, _update(Place(ones, self.index), "multiply", values, **options))
+        ones = weakly(ones, x.type.weak_type)
+        return _update(Place(ones, self.index), "multiply", values, **options)
 
     def min(self, values: Any, **options: Any) -> Any:
         """X with x[index] replaced by the smaller of itself and values."""
@@ -193,7 +194,7 @@ def _update(
             inside = indexing.window_inside(whole, index)
             y = compare.select(inside, y, indexing.window(whole, index))
         y = dynamic_update_slice_p.bind(whole, y, *indexing.window_starts(whole, index))
-    return weak_as(whole, y)
+    return weakly(y, whole.type.weak_type)
 
 
 class _Plan:

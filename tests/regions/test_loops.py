@@ -631,29 +631,6 @@ def test_derivatives_of_associative_scan(x64):
     check_derivatives(lambda x: lax.associative_scan(jnp.multiply, x), np.array([0.5, 2, 3.0, 1]))
 
 
-# --- without jit
-
-
-def test_without_jit_loops_are_python():
-    seen = []
-
-    def body(c, x):
-        seen.append(float(x))
-        return c + x, {"y": c * x}
-
-    want = lax.scan(lambda c, x: (c + x, {"y": c * x}), 0.0, F32[:, 0], reverse=True)
-    with jax.disable_jit():
-        got = lax.scan(body, 0.0, F32[:, 0], reverse=True)
-        assert lax.fori_loop(1, 4, lambda i, x: x * i, 1) == 6
-        assert lax.while_loop(lambda x: x < 5, lambda x: x * 2, 1) == 8
-        np.testing.assert_array_equal(lax.map(lambda x: x * 2, F32), F32 * 2)
-        _, none = lax.scan(lambda c, x: (c + x, {"y": c * x}), 0.0, F32[:0, 0])
-        assert none["y"].shape == (0,)
-    assert seen == [float(x) for x in F32[::-1, 0]]
-    np.testing.assert_allclose(got[0], want[0], rtol=1e-6)
-    np.testing.assert_allclose(got[1]["y"], want[1]["y"], rtol=1e-6)
-
-
 # --- errors
 
 
@@ -811,21 +788,3 @@ def test_bad_associative_scans():
     assert message(
         ArgumentTypeError, lambda: lax.associative_scan(lambda a, b: (a, b), F32)
     ).startswith("associative_scan: fn must return a tree of the structure of elems")
-
-
-def test_loops_without_jit_leave_numpy_arrays_alone():
-    x = np.zeros(2, np.float32)
-
-    def add(v):
-        v += 1
-        return v
-
-    with jax.disable_jit():
-        results = (
-            lax.while_loop(lambda v: v[0] < 3, add, x),
-            lax.fori_loop(0, 3, lambda i, v: add(v), x),
-            lax.scan(lambda v, _: (add(v), None), x, None, 3)[0],
-        )
-    assert np.array_equal(x, [0, 0])
-    for result in results:
-        assert np.array_equal(result, [3, 3])
